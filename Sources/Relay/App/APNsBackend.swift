@@ -61,11 +61,11 @@ final class APNsBackend: Sendable {
 /// APNs binds a connection to team and key at its first push. Confined to the loop.
 final class LoopClients: PushSenders {
     private let make: (AppKey, Environment) -> Client
-    private var clients: [APNsHealth.Place: Client] = [:]
+    private var clients: [APNsHealth.Destination: Client] = [:]
     /// The most recently used client: nearly every push goes where the previous one went.
     private var last: Client?
     /// Its destination; kept separately so that comparing copies neither.
-    private var lastPlace: APNsHealth.Place?
+    private var lastDestination: APNsHealth.Destination?
     /// Clients of removed keys, until their pushes are answered.
     private var leaving: [ObjectIdentifier: Client] = [:]
 
@@ -75,19 +75,19 @@ final class LoopClients: PushSenders {
     }
 
     func sender(of key: AppKey, to environment: Environment) -> any PushSender {
-        if let last, lastPlace?.key === key, lastPlace?.environment == environment { return last }
-        let place = APNsHealth.Place(key: key, environment: environment)
-        let client = clients[place] ?? make(key, environment)
-        clients[place] = client
-        (last, lastPlace) = (client, place)
+        if let last, lastDestination?.key === key, lastDestination?.environment == environment { return last }
+        let destination = APNsHealth.Destination(key: key, environment: environment)
+        let client = clients[destination] ?? make(key, environment)
+        clients[destination] = client
+        (last, lastDestination) = (client, destination)
         return client
     }
 
     /// Keeps the clients of these keys; lets the others finish their pushes and end.
     func keep(_ keys: [AppKey], on loop: EventLoop) {
-        (last, lastPlace) = (nil, nil)
-        for (place, client) in clients where !keys.contains(where: { $0 === place.key }) {
-            clients[place] = nil
+        (last, lastDestination) = (nil, nil)
+        for (destination, client) in clients where !keys.contains(where: { $0 === destination.key }) {
+            clients[destination] = nil
             leaving[ObjectIdentifier(client)] = client
             nonisolated(unsafe) let clients = self  // why: confined to the loop that runs the task
             nonisolated(unsafe) let client = client  // why: the same
@@ -118,21 +118,21 @@ extension Client: PushSender {}
 extension Log {
     /// Logs an event of a connection to APNs.
     fileprivate func note(_ event: ClientConnectionEvent, _ environment: Environment, keyID: String) {
-        let place = [LogField.note("environment", environment.rawValue), .note("key", keyID)]
+        let destination = [LogField.note("environment", environment.rawValue), .note("key", keyID)]
         switch event {
         case .connected(let address):
-            self(.info, "apns.connected", place + [.note("address", address)])
+            self(.info, "apns.connected", destination + [.note("address", address)])
         case .closed(let end, let unanswered):
             let level: LogLevel = unanswered > 0 ? .warning : .info
-            self(level, "apns.closed", place + [.reason("\(end)"), .count("unanswered", unanswered)])
+            self(level, "apns.closed", destination + [.reason("\(end)"), .count("unanswered", unanswered)])
         case .goAway(let code, let reason):
-            self(.warning, "apns.goaway", place + [.reason(reason?.rawValue ?? "\(code)")])
+            self(.warning, "apns.goaway", destination + [.reason(reason?.rawValue ?? "\(code)")])
         case .replaced(.silent(let unanswered)):
-            self(.warning, "apns.silent", place + [.count("unanswered", unanswered)])
+            self(.warning, "apns.silent", destination + [.count("unanswered", unanswered)])
         case .replaced(.noStreams):
-            self(.warning, "apns.no_streams", place)
+            self(.warning, "apns.no_streams", destination)
         case .replaced(.newToken):
-            self(.info, "apns.token_renewed", place)
+            self(.info, "apns.token_renewed", destination)
         }
     }
 }

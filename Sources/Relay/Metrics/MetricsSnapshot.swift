@@ -66,10 +66,10 @@ struct APNsGroup: Hashable, Sendable {
     let keyID: String
 
     /// The group of a key in an environment.
-    init(_ place: APNsHealth.Place) {
-        environment = place.environment
-        teamID = place.key.teamID
-        keyID = place.key.keyID
+    init(_ destination: APNsHealth.Destination) {
+        environment = destination.environment
+        teamID = destination.key.teamID
+        keyID = destination.key.keyID
     }
 
     /// Its label values.

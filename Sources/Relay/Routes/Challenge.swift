@@ -16,7 +16,7 @@ struct Challenge {
     /// As with any push, it goes to the other environment if APNs says that the token belongs there; the code
     /// is valid for the environment that it was sent to.
     func send(_ wanted: RegisterRequest, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
-        let destination = services.destination(of: wanted.bundleID.text, in: wanted.environment)
+        let destination = services.app(of: wanted.bundleID.text, in: wanted.environment)
         guard case .app(let app, _) = destination else {
             throw APIError(.unknownBundle, field: .bundleID)
         }
@@ -69,7 +69,7 @@ struct Challenge {
     }
 
     private func end(
-        of push: Push, _ attempt: DeliveryAttempt, _ attempts: AttemptRunner
+        of push: Push, _ attempt: Attempt, _ attempts: AttemptRunner
     ) async -> PushEnd {
         await withCheckedContinuation { continuation in
             attempts.send(push, attempt, for: ()) { end, _ in continuation.resume(returning: end) }

@@ -8,7 +8,7 @@ import Storage
 /// While nothing is scheduled, its worker makes one small query per ``Bounds/schedulePollInterval``.
 final class DueSchedules: DueWork {
     /// A schedule that this worker has leased.
-    struct Held {
+    struct Leased {
         let claimed: ClaimedSchedule
         /// When it was claimed.
         let since: MonotonicTime
@@ -17,7 +17,7 @@ final class DueSchedules: DueWork {
     let services: LoopServices
     let sender: OccurrenceSender
     private weak var worker: DueWorker?
-    private var waiting: [Held] = []
+    private var waiting: [Leased] = []
     private var underWay = 0
     private var clock = ClockWatch()
     /// Nothing is sent before this time, because the clock was set forward.
@@ -49,7 +49,7 @@ final class DueSchedules: DueWork {
     func giveBackAll() {
         let unsent = waiting
         waiting = []
-        for held in unsent { giveBack(held) }
+        for leased in unsent { giveBack(leased) }
     }
 
     // MARK: Claiming
@@ -91,12 +91,12 @@ final class DueSchedules: DueWork {
         let bucket = Int.random(in: 0..<StorageLimits.buckets, using: &services.generator)
         let limit = width
         let claimed = try await storage.claimSchedules(dueAt: now, lease: lease, limit: limit, from: bucket)
-        let held = claimed.map { Held(claimed: $0, since: since) }
+        let leased = claimed.map { Leased(claimed: $0, since: since) }
         guard !isStopping else {
-            for held in held { giveBack(held) }
+            for leased in leased { giveBack(leased) }
             return DueWorker.Found()
         }
-        waiting += held
+        waiting += leased
         guard claimed.count < limit else { return DueWorker.Found(mayHaveMore: true) }
         guard claimed.isEmpty else {
             return DueWorker.Found(next: try await storage.nextScheduleDue(at: now))
@@ -118,15 +118,15 @@ final class DueSchedules: DueWork {
 
     func send() {
         while !waiting.isEmpty, underWay < width {
-            let held = waiting.removeFirst()
-            guard moment.since(held.since) < Bounds.scheduleWaitMax else {
-                giveBack(held)
+            let leased = waiting.removeFirst()
+            guard moment.since(leased.since) < Bounds.scheduleWaitMax else {
+                giveBack(leased)
                 continue
             }
             underWay += 1
             nonisolated(unsafe) let schedules = self  // why: confined to the loop that runs the task
             services.loop.spawn { _ in
-                await schedules.run(held)
+                await schedules.run(leased)
                 schedules.underWay -= 1
                 schedules.send()
             }
@@ -134,9 +134,9 @@ final class DueSchedules: DueWork {
         worker?.sent()
     }
 
-    private func run(_ held: Held) async {
-        let end = await end(of: held.claimed.schedule)
-        await settle(held, end)
+    private func run(_ leased: Leased) async {
+        let end = await end(of: leased.claimed.schedule)
+        await endLease(leased, end)
     }
 
     /// Sends the due occurrence, and returns how the lease on its schedule ends.
@@ -222,12 +222,12 @@ final class DueSchedules: DueWork {
     // MARK: Ending
 
     /// Writes the end of a lease, retrying until the lease expires; then another worker finds the receipt.
-    private func settle(_ held: Held, _ end: ScheduleEnd) async {
-        let until = held.since + (leaseTime - Bounds.clockSkewMax)
+    private func endLease(_ leased: Leased, _ end: ScheduleEnd) async {
+        let until = leased.since + (leaseTime - Bounds.clockSkewMax)
         var backOff = Bounds.endsBackOff
         while true {
             do throws(StorageError) {
-                _ = try await services.shared.storage.settle(held.claimed, end)
+                _ = try await services.shared.storage.settle(leased.claimed, end)
                 if case .next(_, let due, _) = end { worker?.look(at: due) }
                 if case .again(let due) = end { worker?.look(at: due) }
                 return
@@ -235,7 +235,7 @@ final class DueSchedules: DueWork {
                 guard error.canBeCured, !isStopping, moment < until else {
                     return services.shared.log(
                         .warning, "schedule.not_advanced",
-                        [.note("schedule", held.claimed.schedule.id.text), .storageError(error)])
+                        [.note("schedule", leased.claimed.schedule.id.text), .storageError(error)])
                 }
             }
             await services.loop.pause(backOff.next())
@@ -243,11 +243,11 @@ final class DueSchedules: DueWork {
     }
 
     /// Returns a schedule unsent.
-    private func giveBack(_ held: Held) {
+    private func giveBack(_ leased: Leased) {
         underWay += 1
         nonisolated(unsafe) let schedules = self  // why: confined to the loop that runs the task
         services.loop.spawn { _ in
-            await schedules.settle(held, .again(dueAt: held.claimed.schedule.dueAt))
+            await schedules.endLease(leased, .again(dueAt: leased.claimed.schedule.dueAt))
             schedules.underWay -= 1
             schedules.send()
         }

@@ -116,29 +116,29 @@ extension Dispatcher {
     }
 
     /// Postpones a state for the activities that may not get it yet.
-    func hold(_ held: HeldActivity, after turn: ActivityTurn) {
+    func hold(_ held: DeferredState, after turn: ActivityTurn) {
         guard let until = turn.heldUntil else { return }
         var held = held
         held.activity.at = turn.at
         hold(held, until: until)
     }
 
-    private func hold(_ held: HeldActivity, until: EpochMilliseconds) {
-        let place = ActivityHolds<HeldActivity>.Place(
+    private func hold(_ held: DeferredState, until: EpochMilliseconds) {
+        let place = DeferredStates<DeferredState>.Session(
             secret: held.key.primary, sessionID: held.activity.sessionID)
         let shared = services.shared
-        guard shared.activityHolds.hold(held, of: place, at: held.activity.at) else { return }
+        guard shared.deferredStates.keep(held, of: place, at: held.activity.at) else { return }
         let wait = min(max(until - shared.clock.now, 0), shared.limits.activityInterval.inMilliseconds)
         nonisolated(unsafe) let dispatcher = self  // why: confined to the loop that runs the task
         services.loop.spawn { _ in
             await dispatcher.services.loop.pause(.milliseconds(wait))
-            guard let held = shared.activityHolds.take(place) else { return }
+            guard let held = shared.deferredStates.take(place) else { return }
             await dispatcher.deliverHeld(held)
         }
     }
 
     /// Sends a postponed state, unless the activity has ended or got a newer one.
-    private func deliverHeld(_ held: HeldActivity) async {
+    private func deliverHeld(_ held: DeferredState) async {
         let shared = services.shared
         guard !shared.blocked.contains(held.key) else { return }
         // Slots are taken before activities take their turn, because an activity that took its turn counts as having

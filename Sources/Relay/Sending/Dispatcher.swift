@@ -65,7 +65,7 @@ struct Dispatcher {
         if !fanOut.held.isEmpty { await hold(dispatch, notified, fanOut.held, &results) }
         if let activities, let activity {
             hold(
-                HeldActivity(key: dispatch.tenant, content: dispatch.content, activity: activity),
+                DeferredState(key: dispatch.tenant, content: dispatch.content, activity: activity),
                 after: activities.turn)
             left = shared.limits.eventDeadline - services.loop.now.since(started)
             await finish(activities, dispatch, notified, &results, within: left)

@@ -33,7 +33,7 @@ extension Bounds {
     static let retriesPerClaimMax = StorageLimits.claimWindow
     /// Minimum stored pushes in flight per destination (a key's connections to one environment), regardless of
     /// new events.
-    static let retriesPerPlaceMin = 8
+    static let retriesPerDestinationMin = 8
     /// The minimum batch worth claiming for a destination, even if fewer may be in flight: each claim has a fixed cost.
     static let retriesClaimedMin = 32
     /// How long claims stay narrow after one that scanned past all backlogs, as a multiple of the time that it took.
@@ -59,33 +59,33 @@ extension Bounds {
     /// Maximum unwritten ends of stored pushes, about a kilobyte each.
     ///
     /// Further ends are lost, and their pushes are sent again.
-    static let settlementsWaitingMax = 50_000
+    static let endsWaitingMax = 50_000
     /// Unwritten ends above which no stored push is claimed.
     ///
     /// This keeps leases from expiring before their pushes' ends are written.
-    static let settlementsUnwrittenMax = 2_048
+    static let endsUnwrittenMax = 2_048
     /// Maximum ends of stored pushes in one transaction; reduced after one took too long.
-    static let settlementsPerBatchMax = 256
+    static let endsPerBatchMax = 256
     /// How long ends of stored pushes are collected for one transaction.
-    static let settlementsGatherTime: Duration = .milliseconds(20)
+    static let endsGatherTime: Duration = .milliseconds(20)
     /// The delays before writing ends is retried.
     static let endsBackOff = BackOff(from: .milliseconds(250), to: .seconds(2))
     /// Maximum attempts to write a batch of ends during shutdown.
-    static let settlementsAttemptsAtEnd = 3
+    static let endsAttemptsAtEnd = 3
     /// Timeouts since a batch was last written with its log rows, after which batches are written without them.
     ///
     /// It exceeds the number of steps that halve a full batch down to one end.
-    static let settlementsLoggedTimeoutsMax = 10
+    static let endsLoggedTimeoutsMax = 10
     /// Consecutive refusals after which the database is assumed to refuse every end.
     ///
     /// It exceeds the number of steps that find one bad end in a full batch.
-    static let settlementsRefusedInRowMax = 16
+    static let endsRefusedInRowMax = 16
     /// The delay before refused ends are retried.
-    static let settlementsRefusedPause: Duration = .seconds(10)
+    static let endsRefusedPause: Duration = .seconds(10)
     /// Refusals that end a round of these retries; the remaining ends wait for the next round.
-    static let settlementsRefusedPerRound = 16
+    static let endsRefusedPerRound = 16
     /// Maximum remembered ends that came too late because another process had claimed the row.
-    static let settlementsRememberedMax = 1_024
+    static let endsRememberedMax = 1_024
     /// The delays before unconfirmed pushes are stored again.
     static let enqueueBackOff = BackOff(from: .milliseconds(100), to: .seconds(1))
 

@@ -27,7 +27,8 @@ struct APNsHealthTests {
     private static func target(
         _ bundleID: String = "a", _ key: AppKey = TestKey.first, in environment: Environment = .production
     ) -> APNsHealth.Target {
-        APNsHealth.Target(bundleID: bundleID, place: APNsHealth.Place(key: key, environment: environment))
+        APNsHealth.Target(
+            bundleID: bundleID, destination: APNsHealth.Destination(key: key, environment: environment))
     }
 
     @Test("Production's answer decides; until there is one, the sandbox's does")
@@ -210,9 +211,9 @@ struct StrangerReadinessTests {
         let apps = Apps(single: PushApp(key: TestKey.first), defaultBundleID: Topic("org.example.a"))
         let health = APNsHealth(apps)
         snapshot.loops.counts.use(apps)
-        let place = APNsHealth.Place(key: TestKey.first, environment: .sandbox)
-        health.fault("BadTopic", of: APNsHealth.Target(bundleID: "org.example.a", place: place))
-        health.fault("BadTopic", of: APNsHealth.Target(bundleID: "com.evil.app", place: place))
+        let destination = APNsHealth.Destination(key: TestKey.first, environment: .sandbox)
+        health.fault("BadTopic", of: APNsHealth.Target(bundleID: "org.example.a", destination: destination))
+        health.fault("BadTopic", of: APNsHealth.Target(bundleID: "com.evil.app", destination: destination))
         snapshot.apnsStandings = health.standings()
         let metric = try #require(Metrics.table.first { $0.name == "relay_apns_app_fault" })
         #expect(
@@ -233,8 +234,9 @@ struct StrangerReadinessTests {
         var snapshot = MetricsSnapshot()
         snapshot.loops.counts.use(apps)
         let health = APNsHealth(apps)
-        let place = APNsHealth.Place(key: TestKey.first, environment: .production)
-        health.fault("BadTopic", of: APNsHealth.Target(bundleID: try #require(names.last), place: place))
+        let destination = APNsHealth.Destination(key: TestKey.first, environment: .production)
+        health.fault(
+            "BadTopic", of: APNsHealth.Target(bundleID: try #require(names.last), destination: destination))
         snapshot.apnsStandings = health.standings()
         let metric = try #require(Metrics.table.first { $0.name == "relay_apns_app_fault" })
         let samples = metric.samples(snapshot)

@@ -83,17 +83,17 @@ struct ActivityPlanTests {
     }
 
     @Test("The newest state of each session is kept, for a bounded number of sessions")
-    func holds() {
-        let holds = ActivityHolds<Int>(capacity: 2)
-        func place(_ session: String) -> ActivityHolds<Int>.Place {
+    func states() {
+        let states = DeferredStates<Int>(capacity: 2)
+        func place(_ session: String) -> DeferredStates<Int>.Session {
             .init(secret: SecretHash(Digest256(of: [1])), sessionID: session)
         }
-        #expect(holds.hold(1, of: place("a"), at: 10))
-        #expect(!holds.hold(2, of: place("a"), at: 12))
-        #expect(!holds.hold(3, of: place("a"), at: 11))
-        #expect(holds.hold(4, of: place("b"), at: 10))
-        #expect(!holds.hold(5, of: place("c"), at: 10) && holds.count == 2)
-        #expect(holds.take(place("a")) == 2 && holds.take(place("a")) == nil)
+        #expect(states.keep(1, of: place("a"), at: 10))
+        #expect(!states.keep(2, of: place("a"), at: 12))
+        #expect(!states.keep(3, of: place("a"), at: 11))
+        #expect(states.keep(4, of: place("b"), at: 10))
+        #expect(!states.keep(5, of: place("c"), at: 10) && states.count == 2)
+        #expect(states.take(place("a")) == 2 && states.take(place("a")) == nil)
     }
 
     @Test("A clock that was ahead neither silences an activity nor moves its time backwards")

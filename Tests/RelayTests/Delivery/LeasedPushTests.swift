@@ -5,14 +5,14 @@ import Testing
 @testable import Relay
 
 @Suite("The end of a lease", .timeLimit(.minutes(2)))
-struct HeldPushTests {
+struct LeasedPushTests {
     private let now: EpochMilliseconds = 1_800_000_000_000
     private let device = Device(
         id: "device", secretHash: RelayFixture.key.primary, token: "aa00", bundleID: "org.example.app",
         environment: .production, createdAt: 1, updatedAt: 2)
 
     /// A push that was sent so often, in the hand of its sender.
-    private func held(attempts: Int) -> LeasedPush {
+    private func leased(attempts: Int) -> LeasedPush {
         var generator = IDGenerator(seed: 1)
         let push = PendingPush(
             id: "push", secretHash: device.secretHash, deviceID: device.id, eventType: "error",
@@ -22,7 +22,7 @@ struct HeldPushTests {
     }
 
     private func end(after pushEnd: PushEnd, attempts: Int) -> PushQueue.End {
-        held(attempts: attempts).end(after: pushEnd, RetrySchedule(), at: now, random: 0.5)
+        leased(attempts: attempts).end(after: pushEnd, RetrySchedule(), at: now, random: 0.5)
     }
 
     @Test("Each further failed attempt doubles the delay")
@@ -40,7 +40,7 @@ struct HeldPushTests {
 
     @Test("A push that is given back is due as before, and no attempt counts")
     func givenBack() {
-        #expect(held(attempts: 2).givenBack().settlement.end == .again(dueAt: now, attempts: 2))
+        #expect(leased(attempts: 2).givenBack().settlement.end == .again(dueAt: now, attempts: 2))
     }
 
     @Test("A push to be resent immediately is due at once, and the attempt counts")

@@ -9,8 +9,8 @@ private let sentAt: Int64 = 1_800_000_000_000
 private func attempt(
     to environment: Environment = .production, mayChange: Bool = true, isTopicDefault: Bool = false,
     isTopicConfigured: Bool = true
-) -> DeliveryAttempt {
-    DeliveryAttempt(
+) -> Attempt {
+    Attempt(
         registeredEnvironment: environment, mayChangeEnvironment: mayChange, isTopicDefault: isTopicDefault,
         isTopicConfigured: isTopicConfigured,
         firstSentAt: sentAt)
@@ -23,7 +23,7 @@ private func rejected(_ reason: Reason.Documented, timestamp: Int64? = nil, retr
     )
 }
 
-private func step(_ outcome: Outcome, _ attempt: DeliveryAttempt = attempt()) -> OutcomePolicy.Step {
+private func step(_ outcome: Outcome, _ attempt: Attempt = attempt()) -> OutcomePolicy.Step {
     OutcomePolicy.step(after: outcome, of: attempt)
 }
 
@@ -36,7 +36,7 @@ private func failed(
 
 /// The step after a first outcome that leads to sending again, and a second one.
 private func step(
-    _ first: Outcome, then second: Outcome, _ attempt: DeliveryAttempt = attempt()
+    _ first: Outcome, then second: Outcome, _ attempt: Attempt = attempt()
 ) throws -> OutcomePolicy.Step {
     guard case .sendAgain(let next) = step(first, attempt) else { throw NotSentAgain() }
     return step(second, next)
@@ -291,7 +291,7 @@ struct OutcomePolicyTests {
     @Test("no sequence of answers sends a push more than three times")
     func ends() {
         let outcomes = Reason.Documented.allCases.map { rejected($0) } + [accepted]
-        func longest(_ attempt: DeliveryAttempt, sends: Int) -> Int {
+        func longest(_ attempt: Attempt, sends: Int) -> Int {
             guard sends < 10 else { return sends }
             return outcomes.map { outcome in
                 guard case .sendAgain(let next) = step(outcome, attempt) else { return sends }

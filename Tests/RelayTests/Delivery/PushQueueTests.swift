@@ -247,8 +247,8 @@ struct PushQueueTests {
                 settlement: Settlement(
                     id: "push", secretHash: RelayFixture.key.primary, owner: owner,
                     end: .again(dueAt: 1, attempts: 1)))
-            for _ in 0..<(Bounds.settlementsWaitingMax + 1) { queue.end(end) }
-            #expect(queue.unwrittenEnds == Bounds.settlementsWaitingMax)
+            for _ in 0..<(Bounds.endsWaitingMax + 1) { queue.end(end) }
+            #expect(queue.unwrittenEnds == Bounds.endsWaitingMax)
             await relay.writeEnds()
             queue.end(end)
             #expect(queue.unwrittenEnds == 0)

@@ -64,11 +64,13 @@ struct RetryScheduleTests {
     @Test("Claims stop when enough pushes are claimed or too many ends are unwritten")
     func room() {
         let budget = RetryBudget(inFlightMax: 10, unwrittenMax: 30)
-        #expect([0, 5, 20, 21].map { budget.room(places: 10, held: $0, unwritten: 0) } == [20, 15, 0, 0])
+        #expect([0, 5, 20, 21].map { budget.room(slots: 10, claimed: $0, unwritten: 0) } == [20, 15, 0, 0])
         #expect(
-            [0, 10, 25, 30, 31].map { budget.room(places: 10, held: 0, unwritten: $0) } == [20, 20, 5, 0, 0])
-        #expect([8, 10].map { budget.room(places: $0, held: 4, unwritten: 0) } == [12, 16])
-        #expect([1, 10, 128].map { budget.claimMin(places: $0) } == [1, 5, 64])
+            [0, 10, 25, 30, 31].map { budget.room(slots: 10, claimed: 0, unwritten: $0) } == [
+                20, 20, 5, 0, 0,
+            ])
+        #expect([8, 10].map { budget.room(slots: $0, claimed: 4, unwritten: 0) } == [12, 16])
+        #expect([1, 10, 128].map { budget.claimMin(slots: $0) } == [1, 5, 64])
     }
 
     /// So many milliseconds after the beginning.
@@ -76,64 +78,66 @@ struct RetryScheduleTests {
         MonotonicTime(nanoseconds: 1_000_000_000_000) + .milliseconds(milliseconds)
     }
 
-    /// Takes all the places that a destination may have, and says how many.
+    /// Takes all the slots that a destination may have, and says how many.
     private func fill(
-        _ places: inout ConcurrencyLimiter, _ place: APNsHealth.Place, besides eventPushes: Int = 0,
+        _ destinations: inout ConcurrencyLimiter, _ destination: APNsHealth.Destination,
+        besides eventPushes: Int = 0,
         at now: Int = 0
     ) -> Int {
         var taken = 0
-        while places.hasPlace(in: place, besides: eventPushes) {
-            places.take(in: place, at: moment(now))
+        while destinations.hasSlot(in: destination, besides: eventPushes) {
+            destinations.take(in: destination, at: moment(now))
             taken += 1
         }
         return taken
     }
 
-    private let here = APNsHealth.Place(key: TestKey.first, environment: .production)
-    private let there = APNsHealth.Place(key: TestKey.first, environment: .sandbox)
-    private let elsewhere = APNsHealth.Place(key: TestKey.second, environment: .sandbox)
+    private let here = APNsHealth.Destination(key: TestKey.first, environment: .production)
+    private let there = APNsHealth.Destination(key: TestKey.first, environment: .sandbox)
+    private let elsewhere = APNsHealth.Destination(key: TestKey.second, environment: .sandbox)
 
     @Test("Retries give way to new events, keep a minimum, and leave slots for other destinations")
-    func places() {
+    func destinations() {
         for (eventPushes, expected) in [(0, [60, 30, 15]), (60, [30, 15, 8]), (118, [8, 8, 8])] {
-            var places = ConcurrencyLimiter(RetryBudget(inFlightMax: 120, perPlaceMin: 8))
-            let taken = [here, there, elsewhere].map { fill(&places, $0, besides: eventPushes) }
+            var destinations = ConcurrencyLimiter(RetryBudget(inFlightMax: 120, perDestinationMin: 8))
+            let taken = [here, there, elsewhere].map { fill(&destinations, $0, besides: eventPushes) }
             #expect(taken == expected)
-            #expect(places.inFlight == expected.reduce(0, +))
+            #expect(destinations.inFlight == expected.reduce(0, +))
             // Also when new events have taken what was left.
-            #expect(!places.hasPlace(in: here, besides: 1_000))
-            for _ in 0..<expected[1] { places.giveBack(there, .ended, at: moment(1)) }
-            #expect(places.hasPlace(in: there, besides: 1_000))
+            #expect(!destinations.hasSlot(in: here, besides: 1_000))
+            for _ in 0..<expected[1] { destinations.giveBack(there, .ended, at: moment(1)) }
+            #expect(destinations.hasSlot(in: there, besides: 1_000))
         }
     }
 
     @Test("A destination that uses all its slots and hasn't answered for a while is silent")
     func silence() {
         let time = Int(Bounds.retryStallTime.inMilliseconds)
-        var places = ConcurrencyLimiter(RetryBudget(inFlightMax: 20, perPlaceMin: 1))
-        places.take(in: there, at: moment(0))
-        let taken = fill(&places, here, at: 0)
-        #expect(places.silent(besides: 0, at: moment(time - 1)) == [])
-        #expect(places.silent(besides: 0, at: moment(time)) == [here])
-        places.giveBack(here, .ended, at: moment(100))
-        places.take(in: here, at: moment(101))
-        #expect(places.silent(besides: 0, at: moment(time)) == [])
+        var destinations = ConcurrencyLimiter(RetryBudget(inFlightMax: 20, perDestinationMin: 1))
+        destinations.take(in: there, at: moment(0))
+        let taken = fill(&destinations, here, at: 0)
+        #expect(destinations.silent(besides: 0, at: moment(time - 1)) == [])
+        #expect(destinations.silent(besides: 0, at: moment(time)) == [here])
+        destinations.giveBack(here, .ended, at: moment(100))
+        destinations.take(in: here, at: moment(101))
+        #expect(destinations.silent(besides: 0, at: moment(time)) == [])
         // What has been given up is no answer.
-        places.giveBack(here, .none, at: moment(101))
-        places.take(in: here, at: moment(102))
-        #expect(places.silent(besides: 0, at: moment(100 + time)) == [here])
-        for _ in 0..<taken { places.giveBack(here, .none, at: moment(200)) }
-        places.take(in: here, at: moment(300))
-        #expect(places.silent(besides: 19, at: moment(299 + time)) == [there])
+        destinations.giveBack(here, .none, at: moment(101))
+        destinations.take(in: here, at: moment(102))
+        #expect(destinations.silent(besides: 0, at: moment(100 + time)) == [here])
+        for _ in 0..<taken { destinations.giveBack(here, .none, at: moment(200)) }
+        destinations.take(in: here, at: moment(300))
+        #expect(destinations.silent(besides: 19, at: moment(299 + time)) == [there])
     }
 
     /// Sends so many pushes one after another, each of which comes to the same.
     private func send(
-        _ count: Int, _ answer: ConcurrencyLimiter.Answer, _ places: inout ConcurrencyLimiter, at now: Int
+        _ count: Int, _ answer: ConcurrencyLimiter.Answer, _ destinations: inout ConcurrencyLimiter,
+        at now: Int
     ) {
         for _ in 0..<count {
-            places.take(in: here, at: moment(now))
-            places.giveBack(here, answer, at: moment(now))
+            destinations.take(in: here, at: moment(now))
+            destinations.giveBack(here, answer, at: moment(now))
         }
     }
 
@@ -141,53 +145,53 @@ struct RetryScheduleTests {
         "A destination that rejects pushes gets fewer slots, at least one, and all again once it accepts most"
     )
     func window() {
-        var places = ConcurrencyLimiter(RetryBudget(inFlightMax: 64, perPlaceMin: 4))
+        var destinations = ConcurrencyLimiter(RetryBudget(inFlightMax: 64, perDestinationMin: 4))
         var widths: [Int] = []
         for _ in 0..<6 {
-            widths.append(places.width)
-            send(places.width, .putOff, &places, at: 0)
+            widths.append(destinations.width)
+            send(destinations.width, .putOff, &destinations, at: 0)
         }
         #expect(widths == [64, 32, 16, 8, 4, 4])
-        #expect(fill(&places, here) == 4)
-        for _ in 0..<4 { places.giveBack(here, .ended, at: moment(0)) }
-        #expect(places.width == 8)
+        #expect(fill(&destinations, here) == 4)
+        for _ in 0..<4 { destinations.giveBack(here, .ended, at: moment(0)) }
+        #expect(destinations.width == 8)
         // As many that it takes as that it doesn't are good enough.
-        send(4, .none, &places, at: 0)
-        send(4, .ended, &places, at: 0)
-        #expect(places.width == 16)
-        send(16, .ended, &places, at: 0)
-        send(32, .ended, &places, at: 0)
-        #expect(places.width == 64)
-        #expect(fill(&places, here) == 32)
+        send(4, .none, &destinations, at: 0)
+        send(4, .ended, &destinations, at: 0)
+        #expect(destinations.width == 16)
+        send(16, .ended, &destinations, at: 0)
+        send(32, .ended, &destinations, at: 0)
+        #expect(destinations.width == 64)
+        #expect(fill(&destinations, here) == 32)
     }
 
     @Test("A destination gets more slots while it accepts most pushes, and soon fewer when it stops")
     func growth() {
         let first = Bounds.retriesInFlightFirst
-        var places = ConcurrencyLimiter(RetryBudget())
-        #expect(places.width == first)
-        send(first, .ended, &places, at: 0)
-        #expect(places.width == 2 * first)
-        send(2 * first - 1, .ended, &places, at: 0)
-        #expect(places.width == 2 * first)
-        send(1, .ended, &places, at: 0)
-        #expect(places.width == 4 * first)
+        var destinations = ConcurrencyLimiter(RetryBudget())
+        #expect(destinations.width == first)
+        send(first, .ended, &destinations, at: 0)
+        #expect(destinations.width == 2 * first)
+        send(2 * first - 1, .ended, &destinations, at: 0)
+        #expect(destinations.width == 2 * first)
+        send(1, .ended, &destinations, at: 0)
+        #expect(destinations.width == 4 * first)
         // As few answers as at first are enough to see that it takes nothing.
         for expected in [2 * first, first, first / 2] {
-            send(first, .putOff, &places, at: 0)
-            #expect(places.width == expected)
+            send(first, .putOff, &destinations, at: 0)
+            #expect(destinations.width == expected)
         }
-        send(100 * Bounds.retriesInFlightMax, .ended, &places, at: 0)
-        #expect(places.width == Bounds.retriesInFlightMax)
+        send(100 * Bounds.retriesInFlightMax, .ended, &destinations, at: 0)
+        #expect(destinations.width == Bounds.retriesInFlightMax)
     }
 
     @Test(
         "A silent or failing destination gets fewer slots; a device's rate limit doesn't count"
     )
     func answers() {
-        var places = ConcurrencyLimiter(RetryBudget(inFlightMax: 64, perPlaceMin: 4))
-        send(64, .none, &places, at: 0)
-        #expect(places.width == 32)
+        var destinations = ConcurrencyLimiter(RetryBudget(inFlightMax: 64, perDestinationMin: 4))
+        send(64, .none, &destinations, at: 0)
+        #expect(destinations.width == 32)
         func answer(_ cause: Later.Cause) -> ConcurrencyLimiter.Answer {
             ConcurrencyLimiter.Answer(.retryLater(Later(reason: "x", cause: cause)))
         }
@@ -200,30 +204,30 @@ struct RetryScheduleTests {
     @Test("A failing destination doesn't take another's slots, and is forgotten after a while")
     func windowOfOne() {
         let memory = Int(Bounds.retryWindowMemory.inMilliseconds)
-        var places = ConcurrencyLimiter(RetryBudget(inFlightMax: 64, perPlaceMin: 4))
-        send(64 + 32 + 16, .putOff, &places, at: 0)
-        #expect(places.width == 8)
-        places.take(in: there, at: moment(0))
-        places.giveBack(there, .ended, at: moment(0))
-        #expect(places.width == 64)
-        #expect(fill(&places, here, at: memory - 1) == 8)
-        for _ in 0..<8 { places.giveBack(here, .putOff, at: moment(memory - 1)) }
-        #expect(fill(&places, here, at: 2 * memory) == 32)
+        var destinations = ConcurrencyLimiter(RetryBudget(inFlightMax: 64, perDestinationMin: 4))
+        send(64 + 32 + 16, .putOff, &destinations, at: 0)
+        #expect(destinations.width == 8)
+        destinations.take(in: there, at: moment(0))
+        destinations.giveBack(there, .ended, at: moment(0))
+        #expect(destinations.width == 64)
+        #expect(fill(&destinations, here, at: memory - 1) == 8)
+        for _ in 0..<8 { destinations.giveBack(here, .putOff, at: moment(memory - 1)) }
+        #expect(fill(&destinations, here, at: 2 * memory) == 32)
     }
 
     @Test("A refused token doesn't reduce its destination's slots, because it says nothing about capacity")
     func tokenRefused() {
-        var places = ConcurrencyLimiter(RetryBudget(inFlightMax: 64, perPlaceMin: 4))
-        send(200, .tokenRefused, &places, at: 0)
-        #expect(places.width == 64)
-        #expect(places.silent(besides: 0, at: moment(10_000)) == [])
+        var destinations = ConcurrencyLimiter(RetryBudget(inFlightMax: 64, perDestinationMin: 4))
+        send(200, .tokenRefused, &destinations, at: 0)
+        #expect(destinations.width == 64)
+        #expect(destinations.silent(besides: 0, at: moment(10_000)) == [])
     }
 
     @Test("An app with a refused token is probed once a second with one push until it is accepted")
     func refusedTokens() {
         var refused = RefusedTokens()
-        let target = APNsHealth.Target(bundleID: "org.example.a", place: here)
-        let other = APNsHealth.Target(bundleID: "org.example.b", place: here)
+        let target = APNsHealth.Target(bundleID: "org.example.a", destination: here)
+        let other = APNsHealth.Target(bundleID: "org.example.b", destination: here)
         #expect(!refused.spares(target, at: moment(0)))
         for _ in 0..<3 {
             refused.sent(to: target)

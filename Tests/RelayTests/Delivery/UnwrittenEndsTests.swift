@@ -50,7 +50,7 @@ struct UnwrittenEndsTests {
             if let error = error(batch) {
                 _ = ends.failed(batch, error, isEnding: false)
             } else {
-                unlogged += ends.wrote(batch, held: batch.ends.map { _ in true }).unlogged.count
+                unlogged += ends.wrote(batch, leased: batch.ends.map { _ in true }).unlogged.count
             }
         }
         return (sizes, unlogged)
@@ -68,7 +68,7 @@ struct UnwrittenEndsTests {
     func allRefused() {
         let ends = ends(2_000)
         let first = write(ends) { _ in Self.full }
-        #expect(first.sizes.count <= 2 + 2 * Bounds.settlementsRefusedInRowMax)
+        #expect(first.sizes.count <= 2 + 2 * Bounds.endsRefusedInRowMax)
         #expect(ends.count == 2_000 && ends.refusedCount == 2_000)
         // Those that come meanwhile are tried once with the log and once without.
         #expect(ends.add(end(2_000)) && ends.add(end(2_001)))
@@ -77,7 +77,7 @@ struct UnwrittenEndsTests {
         // When the database takes ends again, whole batches are written.
         var written = 0
         while let batch = ends.nextRefused() {
-            written += ends.wrote(batch, held: [true]).unlogged.count
+            written += ends.wrote(batch, leased: [true]).unlogged.count
         }
         #expect(written == 2_002 && ends.count == 0)
         for number in 0..<300 { #expect(ends.add(end(number))) }
@@ -90,7 +90,7 @@ struct UnwrittenEndsTests {
         let written = write(ends) { $0.isLogged ? Self.slow : nil }
         #expect(ends.count == 0 && written.unlogged == 1_000)
         let timeouts = written.sizes.count { $0 > 0 }
-        #expect(timeouts <= Bounds.settlementsLoggedTimeoutsMax + 11, "\(written.sizes)")
+        #expect(timeouts <= Bounds.endsLoggedTimeoutsMax + 11, "\(written.sizes)")
         // With the log again when it is free, also after a while without.
         #expect(ends.add(end(0)))
         #expect(write(ends) { _ in nil }.sizes == [1])
@@ -154,14 +154,14 @@ struct UnwrittenEndsTests {
         #expect(ends.reclaimed(push(1), owner: owner(2)))
         let batch = try #require(ends.next())
         #expect(batch.ends.map(\.settlement.owner) == [owner(1), owner(2), owner(1)])
-        _ = ends.wrote(batch, held: [true, true, false])
+        _ = ends.wrote(batch, leased: [true, true, false])
         #expect(ends.count == 0)
         #expect(!ends.reclaimed(push(0), owner: owner(4)) && !ends.reclaimed(push(1), owner: owner(4)))
         // Its row was held by somebody else when its end was written: under this lease it can be.
         #expect(ends.reclaimed(push(2), owner: owner(4)) && ends.count == 1)
         let late = try #require(ends.next())
         #expect(late.ends.map(\.settlement.owner) == [owner(4)])
-        _ = ends.wrote(late, held: [true])
+        _ = ends.wrote(late, leased: [true])
         #expect(!ends.reclaimed(push(2), owner: owner(5)))
     }
 
@@ -171,7 +171,7 @@ struct UnwrittenEndsTests {
         let first = try #require(ends.next())
         #expect(ends.reclaimed(push(0), owner: owner(2)) && ends.reclaimed(push(1), owner: owner(2)))
         // The first end came in time, the other too late.
-        #expect(ends.wrote(first, held: [true, false]).notHeld == 0)
+        #expect(ends.wrote(first, leased: [true, false]).notLeased == 0)
         #expect(ends.count == 1)
         let second = try #require(ends.next())
         #expect(second.ends.map(\.settlement.owner) == [owner(2)])
@@ -201,9 +201,9 @@ struct UnwrittenEndsTests {
 
     @Test("The newest late ends are remembered, up to a limit")
     func remembered() {
-        let count = Bounds.settlementsRememberedMax + 10
+        let count = Bounds.endsRememberedMax + 10
         let ends = ends(count)
-        while let batch = ends.next() { _ = ends.wrote(batch, held: batch.ends.map { _ in false }) }
+        while let batch = ends.next() { _ = ends.wrote(batch, leased: batch.ends.map { _ in false }) }
         #expect(!ends.reclaimed(push(9), owner: owner(2)))
         #expect(ends.reclaimed(push(10), owner: owner(2)) && ends.reclaimed(push(count - 1), owner: owner(2)))
         #expect(ends.count == 2)
@@ -215,10 +215,10 @@ struct UnwrittenEndsTests {
     func bounded() {
         let ends = ends(1_000)
         _ = write(ends) { _ in Self.full }
-        for number in 1_000..<Bounds.settlementsWaitingMax { #expect(ends.add(end(number))) }
+        for number in 1_000..<Bounds.endsWaitingMax { #expect(ends.add(end(number))) }
         #expect(!ends.add(end(-1)))
         ends.giveUpRefused()
-        #expect(ends.takeLost() == 1_000 && ends.count == Bounds.settlementsWaitingMax - 1_000)
+        #expect(ends.takeLost() == 1_000 && ends.count == Bounds.endsWaitingMax - 1_000)
         #expect(!ends.reclaimed(push(0), owner: owner(2)))
     }
 }
@@ -238,8 +238,8 @@ private final class Ends {
     func next() -> UnwrittenEnds.Batch? { value.next() }
     func nextRefused() -> UnwrittenEnds.Batch? { value.nextRefused() }
 
-    func wrote(_ batch: UnwrittenEnds.Batch, held: [Bool]) -> UnwrittenEnds.Written {
-        value.wrote(batch, held: held)
+    func wrote(_ batch: UnwrittenEnds.Batch, leased: [Bool]) -> UnwrittenEnds.Written {
+        value.wrote(batch, leased: leased)
     }
 
     func failed(

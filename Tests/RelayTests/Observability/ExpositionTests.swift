@@ -18,7 +18,7 @@ struct ExpositionTests {
     @Test("A metric is its meaning, its kind and its samples; one without samples is left out")
     func whole() {
         let metrics = [
-            Metric("relay_things_total", .counter, labels: ["kind", "place"], "Things.") { _ in
+            Metric("relay_things_total", .counter, labels: ["kind", "destination"], "Things.") { _ in
                 [Metric.Sample(["a", "b"], 3), Metric.Sample(["c", "d"], 0)]
             },
             Metric("relay_absent", .gauge, "Nothing.") { _ in nil },
@@ -28,8 +28,8 @@ struct ExpositionTests {
             text(metrics) == """
                 # HELP relay_things_total Things.
                 # TYPE relay_things_total counter
-                relay_things_total{kind="a",place="b"} 3
-                relay_things_total{kind="c",place="d"} 0
+                relay_things_total{kind="a",destination="b"} 3
+                relay_things_total{kind="c",destination="d"} 0
                 # HELP relay_number A number.
                 # TYPE relay_number gauge
                 relay_number -5
@@ -92,11 +92,11 @@ struct ExpositionTests {
         (snapshot.devices, snapshot.devicesMax) = (1, 2)
         snapshot.process = ProcessFigures.read()
         snapshot.history = History.Figures(stored: 1)
-        let place = APNsHealth.Place(key: TestKey.first, environment: .production)
+        let destination = APNsHealth.Destination(key: TestKey.first, environment: .production)
         var statistics = ClientStatistics()
         statistics.goAways = ["Shutdown": 1, "Whatever": 2, "More": 3]
         statistics.connectionsReplaced = ["no_streams": 4]
-        snapshot.loops.groups[APNsGroup(place)] = statistics
+        snapshot.loops.groups[APNsGroup(destination)] = statistics
         snapshot.loops.counts.request(.event, status: 200, took: 5)
         snapshot.apnsStandings = [
             APNsHealth.Standing(bundleID: "org.example.a", environment: .production, fault: nil)

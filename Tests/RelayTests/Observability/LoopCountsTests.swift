@@ -113,7 +113,7 @@ struct LoopCountsTests {
 
     @Test("Connections of all loops are summed by their key, and tokens count wherever they were given up")
     func reports() throws {
-        let group = APNsGroup(APNsHealth.Place(key: TestKey.first, environment: .production))
+        let group = APNsGroup(APNsHealth.Destination(key: TestKey.first, environment: .production))
         var snapshot = MetricsSnapshot()
         for number in 1...3 {
             var report = LoopReport()

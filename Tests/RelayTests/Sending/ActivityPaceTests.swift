@@ -47,7 +47,7 @@ struct ActivityPaceTests {
     }
 
     private func held(_ relay: RelayFixture) async -> Int {
-        await relay.onLoop { $0.services.shared.activityHolds.count }
+        await relay.onLoop { $0.services.shared.deferredStates.count }
     }
 
     @Test("A phone that shows the session later than another gets each state once, and so does the other")

@@ -13,7 +13,7 @@ extension RelayFixture {
         inFlight: Int = 100, unwritten: Int = 500, pace: ClaimPace = ClaimPace(),
         _ body: (LoopBound<DueWorker>) async throws -> Void
     ) async throws {
-        let budget = RetryBudget(inFlightMax: inFlight, perPlaceMin: 1, unwrittenMax: unwritten)
+        let budget = RetryBudget(inFlightMax: inFlight, perDestinationMin: 1, unwrittenMax: unwritten)
         let worker = await loop.run { loop in
             let pushes = DuePushes(on: services.value, budget: budget, pace: pace)
             return LoopBound(DueWorker(pushes, on: services.value), on: loop)

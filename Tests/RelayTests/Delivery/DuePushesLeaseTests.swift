@@ -6,7 +6,7 @@ import Testing
 @testable import Relay
 
 @Suite("Leases of queued pushes", .timeLimit(.minutes(2)))
-struct RetryWorkerLeaseTests {
+struct DuePushesLeaseTests {
     @Test("A push claimed too long ago is returned, not sent")
     func heldTooLong() async throws {
         try await RelayFixture.with { relay in

@@ -2,10 +2,10 @@ import APNs
 
 /// Reports an event's outcomes to the log and `/ready`: one line per kind of failure, regardless of the number
 /// of pushes.
-struct FanOutReport {
+struct OutcomeReport {
     fileprivate struct Failure: Hashable {
         let reason: String
-        let place: APNsHealth.Place
+        let destination: APNsHealth.Destination
         /// The configured app at fault; `nil` if the failure isn't specific to an app.
         var bundleID: String?
     }
@@ -22,34 +22,35 @@ struct FanOutReport {
         _ outcome: Outcome, _ step: OutcomePolicy.Step, _ environment: Environment, _ key: AppKey,
         _ bundleID: String
     ) {
-        if case .accepted = outcome, let last = lastAccepted, last.place.key === key,
-            last.place.environment == environment, last.bundleID == bundleID
+        if case .accepted = outcome, let last = lastAccepted, last.destination.key === key,
+            last.destination.environment == environment, last.bundleID == bundleID
         {
             return
         }
-        let place = APNsHealth.Place(key: key, environment: environment)
+        let destination = APNsHealth.Destination(key: key, environment: environment)
         switch (outcome, step) {
         case (.accepted, _):
-            let target = APNsHealth.Target(bundleID: bundleID, place: place)
+            let target = APNsHealth.Target(bundleID: bundleID, destination: destination)
             accepted.insert(target)
             lastAccepted = target
         case (.unreachable(let lack), _):
-            let failure = Failure(reason: lack.cause.rawValue, place: place)
+            let failure = Failure(reason: lack.cause.rawValue, destination: destination)
             unreachable[failure, default: (0, lack.detail)].count += 1
         case (.rejected, .end(.failed(let failure))):
-            note(failure.fault, failure.reason, in: place, of: bundleID)
+            note(failure.fault, failure.reason, in: destination, of: bundleID)
         case (.rejected, .end(.retryLater(let retry))):
-            note(retry.fault, retry.reason, in: place, of: bundleID)
+            note(retry.fault, retry.reason, in: destination, of: bundleID)
         case (.rejected, _):
             break
         }
     }
 
     private mutating func note(
-        _ fault: OutcomePolicy.Fault?, _ reason: String, in place: APNsHealth.Place, of bundleID: String
+        _ fault: OutcomePolicy.Fault?, _ reason: String, in destination: APNsHealth.Destination,
+        of bundleID: String
     ) {
         guard let fault else { return }
-        var failure = Failure(reason: reason, place: place)
+        var failure = Failure(reason: reason, destination: destination)
         if fault == .configuration { failure.bundleID = bundleID }
         faults[failure, default: (0, fault)].count += 1
     }
@@ -59,7 +60,7 @@ struct FanOutReport {
         for target in accepted { services.apnsHealth.accepted(by: target) }
         for (failure, fault) in faults {
             if let bundleID = failure.bundleID {
-                let target = APNsHealth.Target(bundleID: bundleID, place: failure.place)
+                let target = APNsHealth.Target(bundleID: bundleID, destination: failure.destination)
                 services.apnsHealth.fault(failure.reason, of: target)
             }
             let fields = failure.fields + [.count("pushes", fault.count)]
@@ -77,10 +78,11 @@ struct FanOutReport {
     }
 }
 
-extension FanOutReport.Failure {
+extension OutcomeReport.Failure {
     fileprivate var fields: [LogField] {
         let fields: [LogField] = [
-            .reason(reason), .note("environment", place.environment.rawValue), .note("key", place.key.keyID),
+            .reason(reason), .note("environment", destination.environment.rawValue),
+            .note("key", destination.key.keyID),
         ]
         return bundleID.map { fields + [.note("bundle", $0)] } ?? fields
     }

@@ -10,7 +10,7 @@ struct APNsTransport: PushTransport {
         let topic: Topic
         /// For the per-device limits.
         let limitKey: FoldedBundleID
-        let attempt: DeliveryAttempt
+        let attempt: Attempt
         /// `apns-expiration`.
         let expiration: UInt64
         /// The app's style.
@@ -41,7 +41,7 @@ struct APNsTransport: PushTransport {
     }
 
     func headers(for device: Device) -> TransportHeaders<Headers> {
-        switch services.destination(of: device.bundleID, in: device.environment) {
+        switch services.app(of: device.bundleID, in: device.environment) {
         case .none(let reason): .none(reason: reason)
         case .app(let app, let topic):
             .found(

@@ -5,7 +5,7 @@ import Storage
 ///
 /// The policy derives each attempt from the previous one, so no environment and no token renewal is tried
 /// twice.
-struct DeliveryAttempt: Hashable, Sendable {
+struct Attempt: Hashable, Sendable {
     /// The environment in the registration.
     let registeredEnvironment: Environment
     /// Whether the push may go to the other environment because the app is configured for both.
@@ -37,7 +37,7 @@ struct DeliveryAttempt: Hashable, Sendable {
     }
 
     /// The same push to the other environment; `nil` if it was tried already or isn't allowed.
-    func inOtherEnvironment(after reason: Reason.Documented) -> DeliveryAttempt? {
+    func inOtherEnvironment(after reason: Reason.Documented) -> Attempt? {
         guard mayChangeEnvironment, reasonElsewhere == nil else { return nil }
         var next = self
         next.environment = environment.other
@@ -46,7 +46,7 @@ struct DeliveryAttempt: Hashable, Sendable {
     }
 
     /// The same push with a new provider token; `nil` if it was tried already.
-    func withNewToken() -> DeliveryAttempt? {
+    func withNewToken() -> Attempt? {
         guard !hasRenewedToken else { return nil }
         var next = self
         next.hasRenewedToken = true

@@ -6,7 +6,7 @@ enum OutcomePolicy {
     /// The next step.
     enum Step: Hashable, Sendable {
         /// Send it again immediately.
-        case sendAgain(DeliveryAttempt)
+        case sendAgain(Attempt)
         case end(PushEnd)
     }
 
@@ -59,7 +59,7 @@ enum OutcomePolicy {
     static let attemptsAtOnceMax = 3
 
     /// The step after an outcome.
-    static func step(after outcome: Outcome, of attempt: DeliveryAttempt) -> Step {
+    static func step(after outcome: Outcome, of attempt: Attempt) -> Step {
         switch outcome {
         case .accepted(let id, _):
             let isRegistered = attempt.environment == attempt.registeredEnvironment
@@ -73,7 +73,7 @@ enum OutcomePolicy {
         }
     }
 
-    private static func step(after rejection: Rejection, of attempt: DeliveryAttempt) -> Step {
+    private static func step(after rejection: Rejection, of attempt: Attempt) -> Step {
         // The status suffices for a 429 or 5xx: the push may be accepted later. So may one whose connection was closed
         // as idle, which says nothing about the push.
         let isIdle = rejection.reason?.documented == .idleTimeout
@@ -128,7 +128,7 @@ enum OutcomePolicy {
     /// The step after a rejection that can mean a wrong environment.
     ///
     /// The registered environment's reason counts, because the other environment was only a guess.
-    private static func wrongEnvironment(_ reason: Reason.Documented, _ attempt: DeliveryAttempt) -> Step {
+    private static func wrongEnvironment(_ reason: Reason.Documented, _ attempt: Attempt) -> Step {
         if let next = attempt.inOtherEnvironment(after: reason) { return .sendAgain(next) }
         var failure = Failure(reason: (attempt.reasonElsewhere ?? reason).name)
         switch (attempt.reasonElsewhere, reason) {
@@ -147,14 +147,14 @@ enum OutcomePolicy {
     }
 
     /// The operator's fault, unless it only shows in an environment that no registration named.
-    private static func configurationFault(_ attempt: DeliveryAttempt) -> Fault? {
+    private static func configurationFault(_ attempt: Attempt) -> Fault? {
         attempt.environment == attempt.registeredEnvironment ? fault(attempt) : nil
     }
 
     /// Classifies `InvalidProviderToken`, which Apple also returns to a valid key for another team's app.
     ///
     /// Where any bundle ID may register, a stranger may have chosen that app.
-    private static func fault(_ attempt: DeliveryAttempt) -> Fault {
+    private static func fault(_ attempt: Attempt) -> Fault {
         attempt.isTopicConfigured ? .configuration : .unconfiguredApp
     }
 
@@ -162,12 +162,12 @@ enum OutcomePolicy {
     ///
     /// APNs says since when the token is invalid; registrations after this push was sent are new regardless.
     /// Without a timestamp only registrations older than the push are removed.
-    private static func goneSince(_ rejection: Rejection, _ attempt: DeliveryAttempt) -> EpochMilliseconds {
+    private static func goneSince(_ rejection: Rejection, _ attempt: Attempt) -> EpochMilliseconds {
         min(rejection.timestamp ?? .max, beforeSending(attempt))
     }
 
     /// The last millisecond before the push was sent.
-    private static func beforeSending(_ attempt: DeliveryAttempt) -> EpochMilliseconds {
+    private static func beforeSending(_ attempt: Attempt) -> EpochMilliseconds {
         attempt.firstSentAt - 1
     }
 }

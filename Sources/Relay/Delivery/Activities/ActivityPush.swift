@@ -37,7 +37,7 @@ extension ActivityContent {
         guard let deviceToken = DeviceToken(token.token) else {
             return failed(FailureReason.invalidRegistration)
         }
-        switch services.destination(of: token.bundleID, in: token.environment) {
+        switch services.app(of: token.bundleID, in: token.environment) {
         case .none(let reason): return failed(reason)
         case .app(let app, let topic):
             let key = DeviceKey(deviceToken, bundleID: token.bundleID)

@@ -55,7 +55,7 @@ struct Services: Sendable {
     /// Counts the Live Activities that this process started on each device.
     let activityStarts = ActivityStarts()
     /// The states of Live Activities that wait for their next progress.
-    let activityHolds = ActivityHolds<HeldActivity>()
+    let deferredStates = DeferredStates<DeferredState>()
     /// The web pages that may use the relay.
     var origins = WebOrigins()
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import Relay
 
 @Suite("The worker for what is scheduled", .timeLimit(.minutes(2)))
-struct ScheduleWorkerTests {
+struct DueSchedulesTests {
     @Test("What is due is sent once as an event with its own eventID, and what happens once is over")
     func once() async throws {
         try await RelayFixture.with { relay in

@@ -7,7 +7,7 @@ import Testing
 @testable import Relay
 
 @Suite("Queued pushes", .timeLimit(.minutes(2)))
-struct RetryWorkerTests {
+struct DuePushesTests {
     @Test("A due push is sent unchanged, and its end is recorded")
     func sent() async throws {
         try await RelayFixture.with { relay in

@@ -19,7 +19,7 @@ extension PushQueue {
         await withTaskGroup { group in
             group.addTask { await self.callForRefused() }
             await writer.run {
-                await options.pause(Bounds.settlementsGatherTime)
+                await options.pause(Bounds.endsGatherTime)
             } then: {
                 await tryRefusedIfDue()
             } write: { batch in
@@ -52,9 +52,9 @@ extension PushQueue {
 
     /// Writes a batch, logs its unlogged rows and removes the registrations that it marks as gone.
     private func store(_ batch: UnwrittenEnds.Batch) async throws(StorageError) {
-        let held = try await storage.settle(batch.ends.map(\.settlement), logging: batch.isLogged)
-        let written = writer.withBuffer { $0.unwritten.wrote(batch, held: held) }
-        if written.notHeld > 0 { log(.debug, "queue.not_held", [.count("pushes", written.notHeld)]) }
+        let leased = try await storage.settle(batch.ends.map(\.settlement), logging: batch.isLogged)
+        let written = writer.withBuffer { $0.unwritten.wrote(batch, leased: leased) }
+        if written.notLeased > 0 { log(.debug, "queue.not_held", [.count("pushes", written.notLeased)]) }
         deliveryLog.append(written.unlogged)
         await remove(written.removals)
         writer.withBuffer(\.endsWritten)?()
@@ -97,7 +97,7 @@ extension PushQueue {
     /// Schedules the next attempt to write refused ends; other ends are written in the meantime.
     private func callForRefused() async {
         for await _ in refusals {
-            await options.pause(Bounds.settlementsRefusedPause)
+            await options.pause(Bounds.endsRefusedPause)
             guard !Task.isCancelled else { return }
             writer.add { state in
                 state.triesRefused = true
@@ -119,7 +119,7 @@ extension PushQueue {
     private func writeRefused() async {
         var left = writer.withBuffer(\.unwritten.refusedCount)
         var refusals = 0
-        while left > 0, refusals < Bounds.settlementsRefusedPerRound,
+        while left > 0, refusals < Bounds.endsRefusedPerRound,
             let batch = writer.withBuffer({ $0.unwritten.nextRefused() })
         {
             left -= 1

@@ -7,17 +7,17 @@ struct RetryBudget: Hashable, Sendable {
     /// Maximum in flight per destination until it has accepted most of its pushes.
     var inFlightFirst: Int { min(Bounds.retriesInFlightFirst, inFlightMax) }
     /// Minimum in flight per destination, regardless of new events.
-    var perPlaceMin = Bounds.retriesPerPlaceMin
+    var perDestinationMin = Bounds.retriesPerDestinationMin
     /// Unwritten ends above which nothing is claimed.
-    var unwrittenMax = Bounds.settlementsUnwrittenMax
+    var unwrittenMax = Bounds.endsUnwrittenMax
 
     /// How many pushes may be claimed, given the slots, the claimed pushes and the unwritten ends.
     ///
     /// Enough that sending needn't wait for the database, but no more than the database can keep up with.
-    func room(places: Int, held: Int, unwritten: Int) -> Int {
-        max(0, min(2 * places - held, unwrittenMax - unwritten))
+    func room(slots: Int, claimed: Int, unwritten: Int) -> Int {
+        max(0, min(2 * slots - claimed, unwrittenMax - unwritten))
     }
 
     /// The minimum batch worth claiming for these slots while others are waiting to be sent.
-    func claimMin(places: Int) -> Int { max(1, places / 2) }
+    func claimMin(slots: Int) -> Int { max(1, slots / 2) }
 }

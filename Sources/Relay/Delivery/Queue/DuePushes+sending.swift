@@ -13,7 +13,7 @@ extension DuePushes {
         guard !isSending, !isPausing else { return }
         isSending = true
         var left = Bounds.retriesAtOnceMax
-        while left > 0, let push = waiting.takeFirst(whereFree: hasPlace) {
+        while left > 0, let push = waiting.takeFirst(whereFree: hasSlot) {
             begin(push)
             left -= 1
         }
@@ -24,20 +24,20 @@ extension DuePushes {
             return
         }
         let moment = moment
-        if places.inFlight == 0 || moment.since(reportedAt) >= Bounds.retryPollInterval {
+        if destinations.inFlight == 0 || moment.since(reportedAt) >= Bounds.retryPollInterval {
             reportedAt = moment
             attempts.logReport()
         }
         worker?.sent()
     }
 
-    private func hasPlace(_ place: APNsHealth.Place?) -> Bool {
-        place.map { places.hasPlace(in: $0, besides: services.slots.taken) } ?? true
+    private func hasSlot(_ destination: APNsHealth.Destination?) -> Bool {
+        destination.map { destinations.hasSlot(in: $0, besides: services.slots.taken) } ?? true
     }
 
     /// Whether it must not be sent, even if a slot is free.
     func isOver(_ waiting: Waiting) -> Bool {
-        isExpired(waiting.claimed.push) || isHeldTooLong(waiting)
+        isExpired(waiting.claimed.push) || hasWaitedTooLong(waiting)
     }
 
     private func isExpired(_ push: PendingPush) -> Bool {
@@ -46,23 +46,23 @@ extension DuePushes {
     }
 
     /// Whether the push was claimed so long ago that another process may claim it while it is being sent.
-    private func isHeldTooLong(_ waiting: Waiting) -> Bool {
-        moment.since(waiting.heldSince) > Bounds.retryWaitMax
+    private func hasWaitedTooLong(_ waiting: Waiting) -> Bool {
+        moment.since(waiting.claimedMoment) > Bounds.retryWaitMax
     }
 
     /// A push's destination, by its registration and the current apps.
-    func place(of push: ClaimedPush) -> APNsHealth.Place? {
+    func destination(of push: ClaimedPush) -> APNsHealth.Destination? {
         guard let device = push.device,
-            case .app(let app, _) = services.destination(of: device.bundleID, in: device.environment)
+            case .app(let app, _) = services.app(of: device.bundleID, in: device.environment)
         else { return nil }
-        return APNsHealth.Place(key: app.key, environment: Environment(device.environment))
+        return APNsHealth.Destination(key: app.key, environment: Environment(device.environment))
     }
 
     func begin(_ waiting: Waiting) {
         let now = now
         let leased = waiting.leased
         let pending = leased.push
-        guard !isHeldTooLong(waiting) else { return giveBack([waiting]) }
+        guard !hasWaitedTooLong(waiting) else { return giveBack([waiting]) }
         guard !services.shared.blocked.contains(pending.secretHash) else {
             return queue.end(leased.over(.failed, error: FailureReason.blocked, at: now))
         }
@@ -70,7 +70,7 @@ extension DuePushes {
             return queue.end(leased.over(.failed, error: FailureReason.deviceRemoved, at: now))
         }
         let isExpired = isExpired(pending)
-        switch services.destination(of: device.bundleID, in: device.environment) {
+        switch services.app(of: device.bundleID, in: device.environment) {
         case .none(let reason):
             guard !isExpired, reason != FailureReason.invalidRegistration else {
                 return queue.end(leased.over(.failed, error: reason, at: now))
@@ -86,10 +86,11 @@ extension DuePushes {
             guard let token = DeviceToken(device.token), let push = wanted.push(to: token, topic) else {
                 return queue.end(leased.over(.failed, error: FailureReason.invalidRegistration, at: now))
             }
-            let place = APNsHealth.Place(key: app.key, environment: Environment(device.environment))
-            let target = APNsHealth.Target(bundleID: device.bundleID, place: place)
+            let destination = APNsHealth.Destination(
+                key: app.key, environment: Environment(device.environment))
+            let target = APNsHealth.Target(bundleID: device.bundleID, destination: destination)
             guard !refusedTokens.spares(target, at: moment) else { return postpone(waiting, .token, at: now) }
-            places.take(in: place, at: moment)
+            destinations.take(in: destination, at: moment)
             refusedTokens.sent(to: target)
             services.counts.retries += 1
             let attempt = services.firstAttempt(to: device, of: app, at: waiting.claimedAt)
@@ -115,7 +116,7 @@ extension DuePushes {
     }
 
     private func giveBack(_ target: APNsHealth.Target, _ answer: ConcurrencyLimiter.Answer) {
-        places.giveBack(target.place, answer, at: moment)
+        destinations.giveBack(target.destination, answer, at: moment)
         refusedTokens.answered(target, answer, at: moment)
     }
 }

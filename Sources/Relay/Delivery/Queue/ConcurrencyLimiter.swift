@@ -35,7 +35,7 @@ struct ConcurrencyLimiter {
         mutating func adjustWindow(_ budget: RetryBudget) {
             guard returned >= min(window, budget.inFlightFirst) else { return }
             if 2 * putOff > returned {
-                window = max(window / 2, min(budget.perPlaceMin, window))
+                window = max(window / 2, min(budget.perDestinationMin, window))
             } else if returned >= window {
                 window = min(window * 2, budget.inFlightMax)
             } else {
@@ -46,7 +46,7 @@ struct ConcurrencyLimiter {
     }
 
     private let budget: RetryBudget
-    private var uses: [APNsHealth.Place: Use] = [:]
+    private var uses: [APNsHealth.Destination: Use] = [:]
     /// Pushes in flight to all destinations.
     private(set) var inFlight = 0
 
@@ -59,25 +59,25 @@ struct ConcurrencyLimiter {
     var width: Int { uses.values.map(\.window).max() ?? budget.inFlightFirst }
 
     /// Whether one more push may be sent there while this many pushes of new events are in flight.
-    func hasPlace(in place: APNsHealth.Place, besides eventPushes: Int) -> Bool {
+    func hasSlot(in destination: APNsHealth.Destination, besides eventPushes: Int) -> Bool {
         let free = budget.inFlightMax - eventPushes - inFlight
-        guard let use = uses[place] else { return max(free, budget.perPlaceMin) > 0 }
-        return use.inFlight < min(use.window, max(free, budget.perPlaceMin))
+        guard let use = uses[destination] else { return max(free, budget.perDestinationMin) > 0 }
+        return use.inFlight < min(use.window, max(free, budget.perDestinationMin))
     }
 
     /// Takes a slot, even above the limit.
-    mutating func take(in place: APNsHealth.Place, at now: MonotonicTime) {
+    mutating func take(in destination: APNsHealth.Destination, at now: MonotonicTime) {
         inFlight += 1
-        if (uses[place]?.inFlight ?? 0) == 0 { forget(at: now) }
-        var use = uses[place] ?? Use(answeredAt: now, usedAt: now, window: budget.inFlightFirst)
+        if (uses[destination]?.inFlight ?? 0) == 0 { forget(at: now) }
+        var use = uses[destination] ?? Use(answeredAt: now, usedAt: now, window: budget.inFlightFirst)
         if use.inFlight == 0 { use.answeredAt = now }
         use.inFlight += 1
-        uses[place] = use
+        uses[destination] = use
     }
 
     /// Releases a slot.
-    mutating func giveBack(_ place: APNsHealth.Place, _ answer: Answer, at now: MonotonicTime) {
-        guard var use = uses[place] else { return }
+    mutating func giveBack(_ destination: APNsHealth.Destination, _ answer: Answer, at now: MonotonicTime) {
+        guard var use = uses[destination] else { return }
         inFlight -= 1
         use.inFlight -= 1
         use.usedAt = now
@@ -90,14 +90,14 @@ struct ConcurrencyLimiter {
             use.putOff += 1
         }
         use.adjustWindow(budget)
-        uses[place] = use
+        uses[destination] = use
     }
 
     /// The destinations that have no free slot and haven't answered for a while.
-    func silent(besides eventPushes: Int, at now: MonotonicTime) -> Set<APNsHealth.Place> {
-        let silent = uses.filter { place, use in
+    func silent(besides eventPushes: Int, at now: MonotonicTime) -> Set<APNsHealth.Destination> {
+        let silent = uses.filter { destination, use in
             use.inFlight > 0 && now.since(use.answeredAt) >= Bounds.retryStallTime
-                && !hasPlace(in: place, besides: eventPushes)
+                && !hasSlot(in: destination, besides: eventPushes)
         }
         return Set(silent.keys)
     }

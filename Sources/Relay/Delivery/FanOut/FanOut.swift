@@ -15,7 +15,7 @@ final class FanOut {
         /// `nil` if no push could be created; ``phase`` says why.
         var push: Push?
         /// Its first attempt.
-        var attempt: DeliveryAttempt?
+        var attempt: Attempt?
         var phase = Phase.notBegun
         var removed = false
         /// Its effect on a Live Activity, if it goes to one.

@@ -105,7 +105,7 @@ struct ActivityContent: Sendable {
 }
 
 /// A state that waits for its turn.
-struct HeldActivity: Sendable {
+struct DeferredState: Sendable {
     let key: SecretKey
     /// For the delivery log.
     let content: any PushContent

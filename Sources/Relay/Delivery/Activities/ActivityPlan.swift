@@ -60,19 +60,19 @@ struct ActivityPlan: Hashable, Sendable {
 ///
 /// Kept only in memory, because a newer state follows or the session ends. Bounded: further sessions' states are
 /// dropped.
-final class ActivityHolds<State: Sendable>: Sendable {
+final class DeferredStates<State: Sendable>: Sendable {
     /// A session of a secret.
-    struct Place: Hashable, Sendable {
+    struct Session: Hashable, Sendable {
         let secret: SecretHash
         let sessionID: String
     }
 
-    private struct Held {
+    private struct Deferred {
         var state: State
         var at: Int64
     }
 
-    private let held = Lock<[Place: Held]>([:])
+    private let deferred = Lock<[Session: Deferred]>([:])
     private let capacity: Int
 
     /// Creates an empty store.
@@ -83,23 +83,23 @@ final class ActivityHolds<State: Sendable>: Sendable {
     /// Stores a state unless it already has a newer one of the session; returns true if the caller must take it later.
     ///
     /// - Parameter time: When the state arrived, in milliseconds.
-    func hold(_ state: State, of place: Place, at time: Int64) -> Bool {
-        held.withLock { held in
-            if let known = held[place] {
-                if known.at <= time { held[place] = Held(state: state, at: time) }
+    func keep(_ state: State, of session: Session, at time: Int64) -> Bool {
+        deferred.withLock { deferred in
+            if let known = deferred[session] {
+                if known.at <= time { deferred[session] = Deferred(state: state, at: time) }
                 return false
             }
-            guard held.count < capacity else { return false }
-            held[place] = Held(state: state, at: time)
+            guard deferred.count < capacity else { return false }
+            deferred[session] = Deferred(state: state, at: time)
             return true
         }
     }
 
     /// Takes a session's state.
-    func take(_ place: Place) -> State? {
-        held.withLock { $0.removeValue(forKey: place)?.state }
+    func take(_ session: Session) -> State? {
+        deferred.withLock { $0.removeValue(forKey: session)?.state }
     }
 
-    /// The number of held states.
-    var count: Int { held.withLock { $0.count } }
+    /// The number of deferred states.
+    var count: Int { deferred.withLock { $0.count } }
 }

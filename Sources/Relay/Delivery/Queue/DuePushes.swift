@@ -15,9 +15,9 @@ final class DuePushes: DueWork {
         /// A time before its device was read.
         let claimedAt: EpochMilliseconds
         /// When it was claimed.
-        let heldSince: MonotonicTime
+        let claimedMoment: MonotonicTime
         /// Its destination; `nil` if it can't be sent and needs no slot.
-        let place: APNsHealth.Place?
+        let destination: APNsHealth.Destination?
     }
 
     /// A push in flight.
@@ -30,8 +30,8 @@ final class DuePushes: DueWork {
     let services: LoopServices
     let budget: RetryBudget
     weak var worker: DueWorker?
-    var waiting = FairQueue<APNsHealth.Place?, Waiting>()
-    var places: ConcurrencyLimiter
+    var waiting = FairQueue<APNsHealth.Destination?, Waiting>()
+    var destinations: ConcurrencyLimiter
     var refusedTokens = RefusedTokens()
     /// The scope of claims.
     private(set) var pace: ClaimPace
@@ -50,7 +50,7 @@ final class DuePushes: DueWork {
         self.services = services
         self.budget = budget
         self.pace = pace
-        places = ConcurrencyLimiter(budget)
+        destinations = ConcurrencyLimiter(budget)
         clock = QueueClock(services.shared.queue)
         attempts = AttemptRunner(on: services)
     }
@@ -60,14 +60,15 @@ final class DuePushes: DueWork {
     var moment: MonotonicTime { services.shared.monotonic() }
     var room: Int {
         budget.room(
-            places: claimWidth, held: waiting.count + places.inFlight, unwritten: queue.unwrittenEnds)
+            slots: claimWidth, claimed: waiting.count + destinations.inFlight,
+            unwritten: queue.unwrittenEnds)
     }
 
     /// How many slots it claims for.
-    var claimWidth: Int { max(places.width, min(Bounds.retriesClaimedMin, budget.inFlightMax)) }
+    var claimWidth: Int { max(destinations.width, min(Bounds.retriesClaimedMin, budget.inFlightMax)) }
 
-    var isIdle: Bool { places.inFlight == 0 }
-    var isWorthClaiming: Bool { room >= budget.claimMin(places: claimWidth) }
+    var isIdle: Bool { destinations.inFlight == 0 }
+    var isWorthClaiming: Bool { room >= budget.claimMin(slots: claimWidth) }
     var alarm: DueAlarm { queue.alarm }
     let lookPause = Bounds.retryLookPause
     let pollInterval = Bounds.retryPollInterval
@@ -130,17 +131,17 @@ final class DuePushes: DueWork {
 
     private func took(
         _ claimed: [ClaimedPush], _ lease: PushLease, _ claimedAt: EpochMilliseconds,
-        _ heldSince: MonotonicTime
+        _ claimedMoment: MonotonicTime
     ) {
         // A push whose end couldn't be written is claimed again after its lease expired.
         let open = claimed.filter { !queue.isOver($0.push, owner: lease.owner) }
         let taken = open.map { push in
             Waiting(
                 claimed: push, leased: LeasedPush(push.push, to: push.device, owner: lease.owner),
-                claimedAt: claimedAt, heldSince: heldSince, place: place(of: push))
+                claimedAt: claimedAt, claimedMoment: claimedMoment, destination: destination(of: push))
         }
         guard worker?.isStopping == false else { return giveBack(taken) }
-        for push in taken { waiting.append(push, for: push.place) }
+        for push in taken { waiting.append(push, for: push.destination) }
         postponeStalled()
         send()
     }
@@ -166,10 +167,10 @@ final class DuePushes: DueWork {
     /// They are treated as sent and unanswered, which frees the claim for others.
     private func postponeStalled() {
         guard !waiting.isEmpty else { return }
-        let silent = places.silent(besides: services.slots.taken, at: moment)
+        let silent = destinations.silent(besides: services.slots.taken, at: moment)
         guard !silent.isEmpty else { return }
         let now = now
-        let stalled = waiting.takeAll { place, _ in place.map { silent.contains($0) } ?? false }
+        let stalled = waiting.takeAll { destination, _ in destination.map { silent.contains($0) } ?? false }
         for push in stalled { postpone(push, .unreachable, at: now) }
     }
 

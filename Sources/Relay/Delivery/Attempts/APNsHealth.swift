@@ -7,11 +7,11 @@ import Network
 /// may register, APNs rejects IDs that strangers invent, which doesn't indicate a fault of this relay.
 final class APNsHealth: Sendable {
     /// A key in an environment, with its own connections.
-    struct Place: Hashable, Sendable {
+    struct Destination: Hashable, Sendable {
         let key: AppKey
         let environment: Environment
 
-        static func == (left: Place, right: Place) -> Bool {
+        static func == (left: Destination, right: Destination) -> Bool {
             left.key === right.key && left.environment == right.environment
         }
 
@@ -24,7 +24,7 @@ final class APNsHealth: Sendable {
     /// An app in an environment, as judged by APNs.
     struct Target: Hashable, Sendable {
         let bundleID: String
-        let place: Place
+        let destination: Destination
     }
 
     /// The state of a configured app in one of its environments.
@@ -98,7 +98,7 @@ final class APNsHealth: Sendable {
                         return nil
                     }
                     let target = Target(
-                        bundleID: bundleID, place: Place(key: app.key, environment: environment))
+                        bundleID: bundleID, destination: Destination(key: app.key, environment: environment))
                     var fault: String?
                     if case .fault(let reason, _)? = state.answer(to: target, at: now) { fault = reason }
                     return Standing(bundleID: bundleID, environment: environment, fault: fault)
@@ -130,8 +130,8 @@ extension APNsHealth.State {
         var first: String?
         for bundleID in apps.bundleIDs(of: key) {
             let answers = APNsHealth.environments.lazy.compactMap { environment in
-                let place = APNsHealth.Place(key: key, environment: environment)
-                return answer(to: APNsHealth.Target(bundleID: bundleID, place: place), at: now)
+                let destination = APNsHealth.Destination(key: key, environment: environment)
+                return answer(to: APNsHealth.Target(bundleID: bundleID, destination: destination), at: now)
             }
             switch answers.first {
             case .accepted?: return nil
@@ -149,6 +149,6 @@ extension Apps {
         guard configuredBundleIDs.contains(target.bundleID), let app = self[target.bundleID] else {
             return false
         }
-        return app.key === target.place.key && app.environments.contains(target.place.environment)
+        return app.key === target.destination.key && app.environments.contains(target.destination.environment)
     }
 }

@@ -30,7 +30,7 @@ struct UnwrittenEnds {
     }
 
     /// A push's row and lease owner.
-    private struct Hold {
+    private struct Lease {
         var secretHash: SecretHash
         var owner: UUIDv7
 
@@ -46,13 +46,13 @@ struct UnwrittenEnds {
     private var waiting: [Waiting] = []
     private var inHand = 0
     /// New leases of pushes that were claimed again while their ends were being written.
-    private var holds: [String: Hold] = [:]
+    private var leases: [String: Lease] = [:]
     /// Ends that the database refused, oldest first.
     private var refused: [End] = []
     /// For each push that is over, how many of its ends are in `waiting`, in `refused` or being written.
     private var unwritten: [String: Int] = [:]
-    private var remembered = RememberedEnds(limit: Bounds.settlementsRememberedMax)
-    private var batchMax = Bounds.settlementsPerBatchMax
+    private var remembered = RememberedEnds(limit: Bounds.endsRememberedMax)
+    private var batchMax = Bounds.endsPerBatchMax
     /// Counts transient failures in a row.
     private var backOff = Bounds.endsBackOff
     /// Timeouts since a batch was last written with its log rows.
@@ -74,7 +74,7 @@ struct UnwrittenEnds {
 
     /// Adds an end; returns false when the limit is reached.
     mutating func add(_ end: End) -> Bool {
-        guard count < Bounds.settlementsWaitingMax else { return false }
+        guard count < Bounds.endsWaitingMax else { return false }
         waiting.append(Waiting(end: end))
         note(end, 1)
         return true
@@ -82,20 +82,20 @@ struct UnwrittenEnds {
 
     /// Whether a push that this process has claimed again is over; if so, its end will be written under the new lease.
     mutating func reclaimed(_ push: PendingPush, owner: UUIDv7) -> Bool {
-        let hold = Hold(secretHash: push.secretHash, owner: owner)
+        let lease = Lease(secretHash: push.secretHash, owner: owner)
         if let end = remembered.take(push.id) {
             // Even above the limit: the alternative is to send the push again.
-            waiting.append(Waiting(end: hold.applied(to: end)))
+            waiting.append(Waiting(end: lease.applied(to: end)))
             note(end, 1)
             return true
         }
         guard unwritten[push.id] != nil else { return false }
         if let index = refused.firstIndex(where: { $0.isOver(push.id) }) {
-            refused[index] = hold.applied(to: refused[index])
+            refused[index] = lease.applied(to: refused[index])
         } else if let index = waiting.firstIndex(where: { $0.end.isOver(push.id) }) {
-            waiting[index].end = hold.applied(to: waiting[index].end)
+            waiting[index].end = lease.applied(to: waiting[index].end)
         } else {
-            holds[push.id] = hold
+            leases[push.id] = lease
         }
         return true
     }
@@ -124,31 +124,31 @@ struct UnwrittenEnds {
         var unlogged: [Delivery] = []
         var removals: [End.Removal] = []
         /// Ends that came too late: their leases were lost.
-        var notHeld = 0
+        var notLeased = 0
     }
 
-    /// Records that a batch was written; `held` says for each end whether its row was still leased.
-    mutating func wrote(_ batch: Batch, held: [Bool]) -> Written {
+    /// Records that a batch was written; `leased` says for each end whether its row was still leased.
+    mutating func wrote(_ batch: Batch, leased: [Bool]) -> Written {
         let ends = takeBack(batch)
         backOff.reset()
         (refusals, failuresAtEnd) = (0, 0)
         if batch.isLogged { timeouts = 0 }
-        batchMax = min(2 * batchMax, Bounds.settlementsPerBatchMax)
+        batchMax = min(2 * batchMax, Bounds.endsPerBatchMax)
         var written = Written()
-        for (index, isHeld) in zip(ends.indices, held) {
+        for (index, isLeased) in zip(ends.indices, leased) {
             let end = ends[index]
-            guard isHeld || end.settlement.owner == batch.ends[index].settlement.owner else {
+            guard isLeased || end.settlement.owner == batch.ends[index].settlement.owner else {
                 waiting.append(Waiting(end: end))
                 continue
             }
             note(end, -1)
             if let removal = end.removal { written.removals.append(removal) }
             guard case .over(let delivery) = end.settlement.end else {
-                written.notHeld += isHeld ? 0 : 1
+                written.notLeased += isLeased ? 0 : 1
                 continue
             }
-            if !isHeld {
-                written.notHeld += 1
+            if !isLeased {
+                written.notLeased += 1
                 remembered.add(end)
             } else if !batch.isLogged {
                 written.unlogged.append(delivery)
@@ -171,7 +171,7 @@ struct UnwrittenEnds {
         if case .timeout = error, !tookTooLong(batch) { return .resume }
         let delay = backOff.next()
         if isEnding { failuresAtEnd += 1 }
-        guard failuresAtEnd <= Bounds.settlementsAttemptsAtEnd else {
+        guard failuresAtEnd <= Bounds.endsAttemptsAtEnd else {
             giveUp(batch.ends)
             return .resume
         }
@@ -187,16 +187,16 @@ struct UnwrittenEnds {
     /// Requeues the ends of a batch, each with its latest lease.
     private mutating func takeBack(_ batch: Batch) -> [End] {
         inHand = 0
-        guard !holds.isEmpty else { return batch.ends }
-        defer { holds = [:] }
-        return batch.ends.map { end in holds[end.settlement.id]?.applied(to: end) ?? end }
+        guard !leases.isEmpty else { return batch.ends }
+        defer { leases = [:] }
+        return batch.ends.map { end in leases[end.settlement.id]?.applied(to: end) ?? end }
     }
 
     /// Requeues a batch that timed out; returns true if only waiting and retrying is left.
     private mutating func tookTooLong(_ batch: Batch) -> Bool {
         timeouts += 1
         let isAlone = batch.ends.count == 1
-        if batch.isLogged, isAlone || timeouts >= Bounds.settlementsLoggedTimeoutsMax {
+        if batch.isLogged, isAlone || timeouts >= Bounds.endsLoggedTimeoutsMax {
             putBack(batch.ends, isLogged: false)
         } else if !isAlone {
             batchMax = batch.ends.count / 2
@@ -212,16 +212,16 @@ struct UnwrittenEnds {
     private mutating func refuse(_ batch: Batch) {
         guard !batch.isLogged else { return putBack(batch.ends, isLogged: false) }
         refusals += 1
-        if batch.ends.count > 1, refusals < Bounds.settlementsRefusedInRowMax {
+        if batch.ends.count > 1, refusals < Bounds.endsRefusedInRowMax {
             batchMax = batch.ends.count / 2
             return putBack(batch.ends, isLogged: false)
         }
         setAside(batch.ends)
-        guard refusals >= Bounds.settlementsRefusedInRowMax else { return }
+        guard refusals >= Bounds.endsRefusedInRowMax else { return }
         // The ends aren't the cause of the failure.
         setAside(waiting.map(\.end))
         waiting = []
-        batchMax = Bounds.settlementsPerBatchMax
+        batchMax = Bounds.endsPerBatchMax
     }
 
     /// Keeps the ends of pushes that are over.

@@ -5,15 +5,15 @@ import Storage
 
 /// Sends pushes, for new events and for the queue.
 extension LoopServices {
-    /// The destination of pushes to an app's devices in one environment.
-    enum Destination {
+    /// The app to whose devices in one environment pushes go.
+    enum AppMatch {
         case app(PushApp, Topic)
         /// They can't be sent; `reason` is for the response and the log.
         case none(reason: String)
     }
 
-    /// The destination for a bundle ID's devices, based on the current apps.
-    func destination(of bundleID: String, in environment: DeviceEnvironment) -> Destination {
+    /// The app of a bundle ID's devices, if the relay pushes to it now.
+    func app(of bundleID: String, in environment: DeviceEnvironment) -> AppMatch {
         guard let topic = Topic(bundleID) else { return .none(reason: FailureReason.invalidRegistration) }
         guard let app = apps[bundleID] else { return .none(reason: FailureReason.unknownBundle) }
         guard app.environments.contains(Environment(environment)) else {
@@ -25,15 +25,15 @@ extension LoopServices {
     /// The first attempt of a push to an app's device that was read at or after this time.
     func firstAttempt(
         to device: Device, of app: PushApp, at time: EpochMilliseconds
-    ) -> DeliveryAttempt {
+    ) -> Attempt {
         firstAttempt(to: device.bundleID, in: device.environment, of: app, at: time)
     }
 
     /// The first attempt of a push to a device with a bundle ID that belongs to an app.
     func firstAttempt(
         to bundleID: String, in environment: DeviceEnvironment, of app: PushApp, at time: EpochMilliseconds
-    ) -> DeliveryAttempt {
-        DeliveryAttempt(
+    ) -> Attempt {
+        Attempt(
             registeredEnvironment: Environment(environment),
             mayChangeEnvironment: app.environments.count == 2,
             isTopicDefault: bundleID == rules.defaultBundleID?.text,

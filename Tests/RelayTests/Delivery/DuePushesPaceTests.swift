@@ -7,7 +7,7 @@ import Testing
 @testable import Relay
 
 @Suite("The pace of queued pushes", .timeLimit(.minutes(2)))
-struct RetryWorkerPaceTests {
+struct DuePushesPaceTests {
     @Test("No more pushes are in flight than the budget allows, and all are sent in the end")
     func budget() async throws {
         try await RelayFixture.with { relay in

@@ -9,7 +9,7 @@ final class AttemptRunner {
     private let services: LoopServices
     /// Changes a push for another environment; `nil` if pushes are the same in both.
     private let adapt: ((Push, Environment) -> Push)?
-    private var report = FanOutReport()
+    private var report = OutcomeReport()
     /// Whether somebody waits for the pushes; if not, none is sent again.
     var isAwaited = true
 
@@ -23,7 +23,7 @@ final class AttemptRunner {
     ///
     /// `subject` is returned with the end, so that `completion` captures only its object and needs no allocation per push.
     func send<Subject>(
-        _ push: Push, _ attempt: DeliveryAttempt, for subject: Subject,
+        _ push: Push, _ attempt: Attempt, for subject: Subject,
         completion: @escaping (PushEnd, Subject) -> Void
     ) {
         let services = services
@@ -50,6 +50,6 @@ final class AttemptRunner {
     /// Writes the outcomes since the last call to the log and `/ready`.
     func logReport() {
         report.log(to: services.shared)
-        report = FanOutReport()
+        report = OutcomeReport()
     }
 }
