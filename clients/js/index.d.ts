@@ -182,6 +182,11 @@ export class PushPayload {
     private constructor();
     /** Reads a whole payload, or only the `data` or `body` of an event. Returns undefined if it is neither. */
     static read(payload: unknown): PushPayload | undefined;
+    /**
+     * Reads a push event of a service worker, or the JSON of a message by Web Push. Returns undefined if it is neither; show a
+     * general text then, since browsers end subscriptions whose pushes show nothing.
+     */
+    static fromWebPush(value: unknown): PushPayload | undefined;
     /** Reads a notification of expo-notifications, a response to one, or the `data` of a background task. */
     static fromExpo(value: unknown): PushPayload | undefined;
     /** What `Envelope.open` needs as `type`. */
@@ -195,10 +200,17 @@ export class PushPayload {
     readonly sealed: string | undefined;
     /** The visible title. */
     readonly title: string | undefined;
+    readonly subtitle: string | undefined;
     /** The visible text. */
     readonly body: string | undefined;
     /** Selects the app's buttons. */
     readonly category: string | undefined;
+    readonly threadID: string | undefined;
+    readonly interruptionLevel: string | undefined;
+    /** The number for the app's icon. */
+    readonly badge: number | undefined;
+    /** Whether a notification by Web Push makes no sound; false for APNs. */
+    readonly isSilent: boolean;
     /** What the sender accepts as `action` of a reply; empty if it doesn't say. */
     readonly actions: readonly string[];
     /** The sender's own members of a notification (`notification.data`), unchecked; empty for events. */
@@ -208,6 +220,39 @@ export class PushPayload {
     /** A registration challenge, for `TokenKeeper.answer`. */
     readonly challenge: { id: string; code: string } | undefined;
 }
+
+// Web Push
+
+/** The member `webPush` of a registration. UnifiedPush's connector gives an app `endpoint` and `keys`. */
+export interface WebPushMembers {
+    endpoint: string;
+    /** In base64url: an uncompressed point of P-256, and 16 bytes. */
+    keys: { p256dh: string; auth: string };
+    /** The address that a tap on the notification opens. With it, messages are declarative, which Safari shows by itself. */
+    page?: string;
+}
+
+/** As much of a browser's `PushSubscription` as the library uses. */
+export interface PushSubscriptionLike {
+    readonly endpoint: string;
+    readonly options?: { readonly applicationServerKey?: ArrayBuffer | null };
+    toJSON(): { endpoint?: string; keys?: Record<string, string> };
+}
+
+export const WebPush: {
+    /** The member `webPush` of a registration. `page` loses its fragment. Throws a `TypeError` if it isn't a subscription. */
+    members(subscription: WebPushMembers | PushSubscriptionLike, options?: { page?: string }): WebPushMembers;
+    /** Whether a browser's subscription was made with a relay's public key; true if the browser doesn't tell. */
+    hasKey(subscription: PushSubscriptionLike, publicKey: string): boolean;
+    /**
+     * Subscribes with a relay's public key, in place of an `old` subscription. Without an old one, call it directly in a click.
+     * Throws a `TypeError` if it isn't a key.
+     */
+    subscribe<Subscription>(
+        pushManager: { subscribe(options: { userVisibleOnly: boolean; applicationServerKey: Bytes }): Promise<Subscription> },
+        publicKey: string, old?: { unsubscribe(): Promise<unknown> } | null,
+    ): Promise<Subscription>;
+};
 
 // The relay
 
@@ -251,10 +296,17 @@ export interface DeviceDetails {
     attributesType?: string;
 }
 
+/** A device of APNs or of Web Push, for which `bundleId`, `apnsEnv` and the tokens of activities and widgets don't apply. */
+export type Device = { deviceToken: string | Uint8Array; webPush?: undefined }
+    | { webPush: WebPushMembers | PushSubscriptionLike; deviceToken?: undefined };
+
 export interface RegisteredDevice
     extends Omit<DeviceDetails, "deviceID" | "pushToStartToken" | "widgetPushToken" | "controlPushToken"> {
-    /** The end of the device token. */
+    /** The end of the device token, or of the SHA-256 of the endpoint. */
     device: string;
+    transport?: "apns" | "webpush";
+    /** The host of the push service, with Web Push. */
+    service?: string;
     createdAt: string;
     updatedAt: string;
     lastPush?: { at: string; eventType: string; status: string; reason?: string };
@@ -459,15 +511,19 @@ export class Relay {
     constructor(options: { url: string; secret: string } & RelayOptions);
     /** The relay and secret of a pairing. Throws a `TypeError` if the pairing names no relay and `options` no `url`. */
     static of(pairing: Pairing, options?: RelayOptions & { url?: string }): Relay;
+    /** The relay's public key, which subscriptions belong to. The error's code is `webpush_off` if the relay has none. */
+    webPushKey(options?: RequestOptions): Promise<{ publicKey: string; keyID: string }>;
     /**
      * Registers a device, or updates the members that are present, such as `preferences`. `ignored` names the members that
      * the relay left out, such as a time zone that it doesn't know.
      */
     register(
-        device: DeviceDetails & { deviceToken: string | Uint8Array; challengeCode?: string }, options?: RequestOptions,
+        device: DeviceDetails & Device & { challengeCode?: string }, options?: RequestOptions,
     ): Promise<{ registered: true; ignored?: string[] } | { registered: false; challengeID: string; expiresIn: number }>;
     /** Removes a device; also succeeds if it wasn't registered. */
-    unregister(deviceToken: string | Uint8Array, options?: RequestOptions): Promise<void>;
+    unregister(
+        device: string | Uint8Array | { webPush: { readonly endpoint: string } }, options?: RequestOptions,
+    ): Promise<void>;
     /** Registers a Live Activity of a session: each token that the activity gets, with that of the device. */
     registerActivity(
         activity: {
@@ -562,7 +618,7 @@ export class RelayError extends Error {
 /** Keeps the device registered with the relay of each pairing. */
 export class TokenKeeper {
     constructor(options: {
-        /** Keeps a small string per pairing. It has device tokens, but no secrets. */
+        /** Keeps a small string per pairing. It has device tokens or endpoints, but no secrets. */
         store: Store;
         /** Keeps, in the Keychain, the relay's secret of up to 8 pairings that `forget` could not unregister yet. */
         secrets: Store;
@@ -574,16 +630,16 @@ export class TokenKeeper {
         now?: () => number;
     });
     /**
-     * Registers the token for all pairings and then unregisters earlier tokens. Unregisters forgotten pairings that aren't
-     * among them. What failed is done by the next call.
+     * Registers the device for all pairings and then unregisters its earlier tokens and endpoints. Unregisters forgotten
+     * pairings that aren't among them. What failed is done by the next call.
      *
-     * Throws a `TypeError` if the token isn't one, and nothing else.
+     * Throws a `TypeError` if the device isn't one, and nothing else.
      */
-    sync(pairings: readonly Pairing[], deviceToken: string | Uint8Array): Promise<SyncResult[]>;
+    sync(pairings: readonly Pairing[], device: string | Uint8Array | SubscribedDevice): Promise<SyncResult[]>;
     /** Completes the registration that a challenge push belongs to; undefined if none was asked for. */
     answer(challenge: { id: string; code: string }): Promise<SyncResult | undefined>;
     /**
-     * Unregisters every token of a pairing. Remove it from the app's pairings first, since `sync` with it registers it again.
+     * Unregisters every token and endpoint of a pairing. Remove it from the app's pairings first, since `sync` with it registers it again.
      *
      * Returns true, or false if the relay can't do it now: calls of `sync` then try for 30 days. Throws a `RelayError` if 8
      * others wait already; call it again then.
@@ -591,9 +647,20 @@ export class TokenKeeper {
     forget(pairing: Pairing): Promise<boolean>;
 }
 
+/** A device with Web Push. */
+export interface SubscribedDevice {
+    subscription: WebPushMembers | PushSubscriptionLike;
+    /** The address that a tap on the notification opens. */
+    page?: string;
+    /** The relay's public key that the subscription was made with; by default what the browser tells. */
+    publicKey?: string;
+}
+
 export interface SyncResult {
     pairing: Pairing;
-    status: "registered" | "challenged" | "failed";
+    /** `otherKey`: the subscription was made with another key than the relay's, `publicKey`. Subscribe with that and sync again. */
+    status: "registered" | "challenged" | "failed" | "otherKey";
+    publicKey?: string;
     /** Why it failed. */
     error?: unknown;
     /** The members that the relay left out. */

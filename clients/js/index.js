@@ -8,3 +8,4 @@ export { Relay } from "./src/relay.js";
 export { RelayError } from "./src/relay-error.js";
 export { Replay } from "./src/replay.js";
 export { TokenKeeper } from "./src/token-keeper.js";
+export { WebPush } from "./src/web-push.js";

@@ -4,7 +4,7 @@ const words = (text) => text.split(" ");
 const eventOnce = words("eventType sessionID serverID title body category mutableContent sealed actions");
 
 const allowed = {
-    device: words("deviceToken bundleId apnsEnv deviceName deviceModel osVersion appVersion challengeCode preferences deviceID "
+    device: words("deviceToken webPush bundleId apnsEnv deviceName deviceModel osVersion appVersion challengeCode preferences deviceID "
         + "sealed pushToStartToken attributesType widgetPushToken controlPushToken"),
     preferences: words("eventTypes quietHours badge timeZone perHour perDay activityReplacesAlert"),
     quietHours: words("from to timeZone allowPermission mode"),

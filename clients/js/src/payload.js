@@ -22,9 +22,16 @@ export class PushPayload {
     eventID;
     sealed;
     title;
+    subtitle;
     body;
     /** Selects the app's buttons. */
     category;
+    threadID;
+    interruptionLevel;
+    /** The number for the app's icon. */
+    badge;
+    /** Whether a notification by Web Push makes no sound. */
+    isSilent;
     /** What the sender accepts as `action` of a reply; empty if it doesn't say. */
     actions;
     /** The sender's own members of a notification (`notification.data`); empty for events. */
@@ -36,6 +43,10 @@ export class PushPayload {
 
     /** Reads a whole payload, or only the `data` or `body` of an event. Returns undefined if it is neither. */
     static read(payload) {
+        return PushPayload.#read(payload, false);
+    }
+
+    static #read(payload, isSilent) {
         if (!isObject(payload)) return undefined;
         const nested = [payload.data, payload.body].filter(isObject);
         const text = (name) => [payload, ...nested].map((part) => own(part, name)).find((value) => value !== undefined);
@@ -51,7 +62,12 @@ export class PushPayload {
         const alert = aps?.alert;
         push.title = isObject(alert) ? own(alert, "title") : undefined;
         push.body = typeof alert === "string" ? alert : isObject(alert) ? own(alert, "body") : undefined;
+        push.subtitle = isObject(alert) ? own(alert, "subtitle") : undefined;
         push.category = aps && own(aps, "category");
+        push.threadID = aps && own(aps, "thread-id");
+        push.interruptionLevel = aps && own(aps, "interruption-level");
+        push.badge = Number.isInteger(aps?.badge) ? aps.badge : undefined;
+        push.isSilent = isSilent;
         push.actions = Object.freeze(
             Array.isArray(payload.actions) ? payload.actions.filter((action) => typeof action === "string") : []);
         const [id, code] = [text("challengeID"), text("challengeCode")];
@@ -67,6 +83,21 @@ export class PushPayload {
     }
 
     /**
+     * Reads a push event of a service worker, or the JSON of a message by Web Push: the texts are in `notification`, the members
+     * of APNs' payload in its `data`. Returns undefined if it is neither, but a push must always show something.
+     */
+    static fromWebPush(value) {
+        const message = typeof value?.waitUntil === "function" ? messageOf(value) : value;
+        if (!isObject(message?.notification)) return PushPayload.read(message);
+        const { web_push, mutable, app_badge, notification: declared, ...others } = message;
+        const members = { ...(isObject(declared.data) ? declared.data : {}), ...others };
+        const aps = isObject(members.aps) ? members.aps : {};
+        const alert = isObject(aps.alert) ? aps.alert : {};
+        const { title = alert.title, body = alert.body } = declared;
+        return PushPayload.#read({ ...members, aps: { ...aps, alert: { ...alert, title, body } } }, declared.silent === true);
+    }
+
+    /**
      * Reads what expo-notifications hands out: a notification, a response to one, or the data of a background task. On iOS
      * they have the whole payload, otherwise at least `content.data`.
      */
@@ -79,6 +110,15 @@ export class PushPayload {
         if (!isObject(value?.aps) || !isObject(value.data)) return undefined;
         const members = Object.entries(value.data).filter(([name]) => !expoMembers.includes(name));
         return PushPayload.read({ ...Object.fromEntries(members), aps: value.aps });
+    }
+}
+
+/** The message of a push event. Safari has a notification instead of data if the message is declarative. */
+function messageOf(event) {
+    try {
+        return event.data ? event.data.json() : { notification: event.notification };
+    } catch {
+        return undefined;
     }
 }
 

@@ -3,6 +3,7 @@ import { cryptography } from "./cryptography.js";
 import { deviceTokenText, optionalTokenText } from "./device-token.js";
 import { checkMembers, checkRequest } from "./members.js";
 import { Requests } from "./requests.js";
+import { requestPublicKey, WebPush } from "./web-push.js";
 
 /** The HTTP API of one relay for one secret (docs/reference/api.md). */
 export class Relay {
@@ -24,8 +25,14 @@ export class Relay {
         return new Relay({ url: pairing.relayURL, secret: pairing.relaySecret, ...options });
     }
 
+    /** The public key for Web Push: `{ publicKey, keyID }`. The code `webpush_off` says that the relay doesn't use Web Push. */
+    webPushKey({ signal } = {}) {
+        return requestPublicKey(this.#requests, { signal });
+    }
+
     /**
-     * Registers a device, or updates the members that are present, such as `preferences`.
+     * Registers a device, or updates the members that are present, such as `preferences`. It has a `deviceToken` or, with Web
+     * Push, `webPush`: a subscription, or the result of `WebPush.members`.
      *
      * Returns `{ registered: true }`, with `ignored` if the relay left out members that it doesn't understand. If the
      * relay requires a challenge, returns `{ registered: false, challengeID, expiresIn }`; register again with the
@@ -34,7 +41,11 @@ export class Relay {
     async register(device, { signal, ...rest } = {}) {
         checkMembers(rest, [], "options");
         checkRequest("device", device);
-        const members = { ...device, deviceToken: deviceTokenText(device.deviceToken) };
+        const { deviceToken, webPush } = device;
+        if (webPush !== undefined && deviceToken !== undefined) throw new TypeError("a device has deviceToken or webPush, not both");
+        const members = {
+            ...device, ...(webPush === undefined ? { deviceToken: deviceTokenText(deviceToken) } : { webPush: WebPush.members(webPush) }),
+        };
         for (const name of ["pushToStartToken", "widgetPushToken", "controlPushToken"]) {
             if (members[name] !== undefined) members[name] = optionalTokenText(members[name]);
         }
@@ -48,9 +59,11 @@ export class Relay {
         return { registered: false, challengeID: answer.challengeID, expiresIn: answer.expiresIn };
     }
 
-    /** Removes a device; also succeeds if it wasn't registered. */
-    async unregister(deviceToken, { signal } = {}) {
-        await this.#post("/v1/device/unregister", { deviceToken: deviceTokenText(deviceToken) }, signal);
+    /** Removes a device, by its token or by `{ webPush: { endpoint } }`; also succeeds if it wasn't registered. */
+    async unregister(device, { signal } = {}) {
+        const endpoint = device?.webPush?.endpoint;
+        const members = endpoint ? { webPush: { endpoint } } : { deviceToken: deviceTokenText(device) };
+        await this.#post("/v1/device/unregister", members, signal);
     }
 
     /** Registers a Live Activity of a session: each token that the activity gets, with that of the device. */

@@ -40,10 +40,19 @@ export class Requests {
     }
 
     /** Posts JSON and returns the answer's object. Throws a `RelayError`. */
-    async post(path, members, { bearer, signal, longer = 0 } = {}) {
+    post(path, members, { bearer, signal, longer } = {}) {
         const headers = { "content-type": "application/json" };
         if (bearer !== undefined) headers.authorization = `Bearer ${bearer}`;
-        const request = { method: "POST", headers, body: JSON.stringify(members), redirect: "manual" };
+        return this.#send(path, { method: "POST", headers, body: JSON.stringify(members) }, { signal, longer });
+    }
+
+    /** Returns the object that a path has. Throws a `RelayError`. */
+    get(path, { signal } = {}) {
+        return this.#send(path, { method: "GET" }, { signal });
+    }
+
+    async #send(path, members, { signal, longer = 0 }) {
+        const request = { ...members, redirect: "manual" };
         const end = this.#now() + this.#deadline + longer;
         for (let attempt = 1; ; attempt++) {
             let failure;

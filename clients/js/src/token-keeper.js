@@ -2,6 +2,7 @@ import { deviceTokenText } from "./device-token.js";
 import { Forgotten } from "./forgotten.js";
 import { checkMembers } from "./members.js";
 import { Relay } from "./relay.js";
+import { publicKeyOf, WebPush } from "./web-push.js";
 
 const oldTokensMax = 8;
 const challengesMax = 64;
@@ -9,7 +10,8 @@ const challengesMax = 64;
 /**
  * Keeps the device registered with the relay of each pairing.
  *
- * Call `sync` at each start of the app and when the token or the pairings change, `forget` when a pairing is removed.
+ * Call `sync` at each start of the app and when the token, the subscription or the pairings change, `forget` when a pairing is
+ * removed.
  */
 export class TokenKeeper {
     #store;
@@ -20,8 +22,8 @@ export class TokenKeeper {
     #last = Promise.resolve();
 
     /**
-     * `store` keeps a small string per pairing: `get(name)` and `set(name, value)`. It has device tokens, but no secrets.
-     * `secrets` is such a store for secrets, in the Keychain: it keeps the relay's secret of pairings that were forgotten
+     * `store` keeps a small string per pairing: `get(name)` and `set(name, value)`. It has device tokens or endpoints,
+     * but no secrets. `secrets` is such a store for secrets, in the Keychain: it keeps the relay's secret of pairings that were forgotten
      * while their relay was away. `details` are further members of the registration, or a function that returns them for a
      * pairing. `relay` returns the `Relay` of a pairing. `now` returns milliseconds since 1970.
      */
@@ -35,16 +37,19 @@ export class TokenKeeper {
     }
 
     /**
-     * Registers the token for all pairings and then unregisters earlier tokens, and the pairings that `forget` could not.
+     * Registers the device for all pairings and then unregisters its earlier tokens and endpoints, and the pairings that `forget`
+     * could not. The device is a token, or `{ subscription, page, publicKey }`: a browser's subscription, or its `endpoint` and
+     * `keys` with the public key that they were made with.
      *
      * Never throws because of one pairing: returns `{ pairing, status, error }` for each, with `status` `registered`,
-     * `challenged` or `failed`. What failed is done by the next call.
+     * `challenged`, `failed` or `otherKey`: the relay has another public key, `publicKey`, so subscribe with it and call `sync`
+     * again. What failed is done by the next call.
      */
-    sync(pairings, deviceToken) {
-        const token = deviceTokenText(deviceToken);
+    sync(pairings, device) {
+        const identity = identityOf(device);
         return this.#inTurn(async () => {
             const [results] = await Promise.all([
-                Promise.all(pairings.map((pairing) => this.#register(pairing, token))),
+                Promise.all(pairings.map((pairing) => this.#register(pairing, identity))),
                 this.#unregisterForgotten(new Set(pairings.map(({ id }) => id))),
             ]);
             return results;
@@ -56,14 +61,14 @@ export class TokenKeeper {
         return this.#inTurn(async () => {
             const waiting = this.#challenges.get(id);
             if (!waiting) return undefined;
-            const result = await this.#register(waiting.pairing, waiting.token, code);
+            const result = await this.#register(waiting.pairing, waiting.identity, code);
             if (result.status === "registered") this.#challenges.delete(id);
             return result;
         });
     }
 
     /**
-     * Unregisters every token of a pairing. Returns true, or false if the relay can't do it now: the next `sync` calls do
+     * Unregisters every token and endpoint of a pairing. Returns true, or false if the relay can't do it now: the next `sync` calls do
      * it, unless they have the pairing again. So remove it from the app's pairings first.
      *
      * Throws a `RelayError` only if too many others wait already. Call it again then.
@@ -115,17 +120,22 @@ export class TokenKeeper {
         }
     }
 
-    async #register(pairing, token, challengeCode) {
+    async #register(pairing, identity, challengeCode) {
+        const { token, members, publicKey } = identity;
         try {
+            const relay = this.#relay(pairing);
+            // A subscription takes only messages signed with its own key, and the relay signs for a new registration with the latest.
+            const wanted = publicKey === undefined ? undefined : (await relay.webPushKey()).publicKey;
+            if (wanted !== publicKey) return { pairing, status: "otherKey", publicKey: wanted };
             const old = (await this.#tokens(pairing)).filter((other) => other !== token).slice(-oldTokensMax);
             // Before the request, so that the token isn't forgotten if the app ends now.
             await this.#setTokens(pairing, [...old, token]);
             const { sealed, ...details } = this.#details(pairing) ?? {};
-            const answer = await this.#relay(pairing).register({
-                ...details, sealed: pairing.keys ? sealed : undefined, challengeCode, deviceToken: token,
+            const answer = await relay.register({
+                ...details, sealed: pairing.keys ? sealed : undefined, challengeCode, ...members,
             });
             if (!answer.registered) {
-                this.#remember(answer.challengeID, { pairing, token });
+                this.#remember(answer.challengeID, { pairing, identity });
                 return { pairing, status: "challenged" };
             }
             await this.#unregister(pairing, old, [token]);
@@ -138,7 +148,8 @@ export class TokenKeeper {
 
     async #unregister(pairing, tokens, kept = []) {
         for (let index = 0; index < tokens.length; index++) {
-            await this.#relay(pairing).unregister(tokens[index]);
+            const token = tokens[index];
+            await this.#relay(pairing).unregister(token.includes(":") ? { webPush: { endpoint: token } } : token);
             await this.#setTokens(pairing, [...tokens.slice(index + 1), ...kept]);
         }
     }
@@ -151,7 +162,7 @@ export class TokenKeeper {
         this.#challenges.set(challengeID, waiting);
     }
 
-    /** The tokens that may be registered for a pairing, oldest first. */
+    /** The tokens and endpoints that may be registered for a pairing, oldest first. */
     async #tokens(pairing) {
         const text = await this.#store.get(nameOf(pairing));
         try {
@@ -165,6 +176,18 @@ export class TokenKeeper {
     async #setTokens(pairing, tokens) {
         await this.#store.set(nameOf(pairing), JSON.stringify(tokens));
     }
+}
+
+/** What names a device here, what registers it, and the key of its subscription if known. */
+function identityOf(device) {
+    if (device?.subscription === undefined) {
+        const deviceToken = deviceTokenText(device);
+        return { token: deviceToken, members: { deviceToken } };
+    }
+    const { subscription, page, publicKey = publicKeyOf(subscription), ...rest } = device;
+    checkMembers(rest, ["subscription", "page", "publicKey"], "device");
+    const webPush = WebPush.members(subscription, { page });
+    return { token: webPush.endpoint, members: { webPush }, publicKey };
 }
 
 /** The ID doesn't reveal the secret. */

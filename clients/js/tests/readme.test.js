@@ -40,6 +40,52 @@ test("the example of a sender does what it says", async () => {
     assert.deepEqual(lines, ["sent 1, failed 0, queued 0"]);
 });
 
+test("the example of a page subscribes in the click, and anew when the relay has another key", async () => {
+    const code = blocks.find((code) => code.includes("button.onclick"));
+    const key = (byte) => Buffer.from([4, ...Array(64).fill(byte)]).toString("base64url");
+    const requests = [];
+    let relayKey = key(7);
+    const answering = async (url, { method, body }) => {
+        if (method === "POST") requests.push([new URL(url).pathname, JSON.parse(body).webPush]);
+        return new Response(JSON.stringify({ ok: true, publicKey: relayKey, keyID: "k" }));
+    };
+    let subscription = null;
+    let count = 0;
+    const pushManager = {
+        getSubscription: async () => subscription,
+        subscribe: async ({ applicationServerKey }) => (subscription = {
+            endpoint: `https://push.example.org/${++count}`, options: { applicationServerKey: applicationServerKey.buffer },
+            toJSON() { return { endpoint: this.endpoint, keys: { p256dh: "a", auth: "b" } }; }, unsubscribe: async () => true,
+        }),
+    };
+    const { MemoryStore } = await import("./memory-store.js");
+    const link = (await client.Pairing.make({ hosts: ["a"], relayURL: "https://relay.example.org" })).link();
+    const given = {
+        ...client, link, navigator: { serviceWorker: { ready: { pushManager } } }, store: new MemoryStore(), secrets: new MemoryStore(),
+        deviceID: "d", location: { href: "https://relay.example.org/app/#pair=secret" }, button: {},
+    };
+    const fetchBefore = globalThis.fetch;
+    globalThis.fetch = answering;
+    try {
+        const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor;
+        const renew = await new AsyncFunction(...Object.keys(given), `${code.replace(/import .*\n/, "")}; return renew;`)(...Object.values(given));
+        await renew();
+        assert.equal(requests.length, 0);
+        await given.button.onclick();
+        await renew();
+        relayKey = key(8);
+        await renew();
+    } finally {
+        globalThis.fetch = fetchBefore;
+    }
+    const webPush = (number) => ({
+        endpoint: `https://push.example.org/${number}`, keys: { p256dh: "a", auth: "b" }, page: "https://relay.example.org/app/" });
+    assert.deepEqual(requests, [
+        ["/v1/device/register", webPush(1)], ["/v1/device/register", webPush(1)], ["/v1/device/register", webPush(2)],
+        ["/v1/device/unregister", { endpoint: "https://push.example.org/1" }],
+    ]);
+});
+
 test("the examples in JavaScript have no syntax errors", () => {
     for (const [, code] of readme.matchAll(/```js\n(.*?)```/gs)) {
         const body = code.replace(/^import .*$/gm, "").replace(/^export /gm, "");

@@ -1,6 +1,6 @@
 // Checked by tsc, never run: the declarations allow what README.md shows and refuse what is wrong.
 import {
-    Envelope, EnvelopeError, Pairing, PushPayload, Relay, RelayError, Replay, SealedReply, SealedResult, TokenKeeper,
+    Envelope, EnvelopeError, Pairing, PushPayload, Relay, RelayError, Replay, SealedReply, SealedResult, TokenKeeper, WebPush,
     setCryptography, webCryptography, type Cryptography, type Recurrence, type Store,
 } from "apn-relay-client";
 
@@ -34,6 +34,29 @@ export async function phone(link: string, token: string, notification: unknown):
         if (error instanceof EnvelopeError && error.reason === "unsupportedVersion") return "update";
         return push.title;
     }
+}
+
+export async function page(pairing: Pairing, manager: PushManager, event: Event): Promise<string | undefined> {
+    const relay = Relay.of(pairing);
+    const { publicKey } = await relay.webPushKey();
+    const old = await manager.getSubscription();
+    const subscription: PushSubscription = old && WebPush.hasKey(old, publicKey) ? old : await WebPush.subscribe(manager, publicKey, old);
+    const keeper = new TokenKeeper({ store, secrets: store, details: { deviceID: "installation" } });
+    const [result] = await keeper.sync([pairing], { subscription, page: location.href });
+    if (result.status === "otherKey") return result.publicKey;
+    await relay.register({ webPush: subscription });
+    await relay.register({ webPush: WebPush.members(subscription, { page: location.href }), deviceName: "Firefox" });
+    const unifiedPush = { endpoint: "https://ntfy.sh/up1?up=1", keys: { p256dh: "BC", auth: "AA" } };
+    await keeper.sync([pairing], { subscription: unifiedPush, publicKey });
+    // @ts-expect-error: one or the other
+    await relay.register({ webPush: unifiedPush, deviceToken: "00fc13ad" });
+    // @ts-expect-error: no keys
+    await relay.register({ webPush: { endpoint: "https://ntfy.sh/up1" } });
+    for (const { transport, service } of await relay.devices()) if (transport === "webpush" && service) return service;
+    await relay.unregister({ webPush: { endpoint: subscription.endpoint } });
+    await relay.unregister({ webPush: subscription });
+    const push = PushPayload.fromWebPush(event);
+    return push?.isSilent ? undefined : push?.title;
 }
 
 export async function sender(pairing: Pairing, signal: AbortSignal): Promise<number> {
