@@ -25,8 +25,7 @@ self.addEventListener("install", (event) => {
 });
 self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
 
-// Safari hands over declarative pushes as a notification, others as data.
-self.addEventListener("push", (event) => event.waitUntil(receive(contentOf(event))));
+self.addEventListener("push", (event) => event.waitUntil(receive(event)));
 self.addEventListener("pushsubscriptionchange", (event) => event.waitUntil(pairings.all().then((list) => sync(self.registration, list))));
 self.addEventListener("notificationclick", (event) => {
     event.notification.close();
@@ -39,21 +38,9 @@ self.addEventListener("fetch", (event) => {
     if (request.method === "GET" && addresses.has(address)) event.respondWith(fromNetworkOrCache(request, address));
 });
 
-function contentOf(event) {
-    try {
-        const declared = event.notification;
-        if (declared && !event.data) {
-            return { notification: { title: declared.title, body: declared.body, silent: declared.silent, data: declared.data } };
-        }
-        return event.data?.json();
-    } catch {
-        return undefined;
-    }
-}
-
 /** Shows something in every case: a push that shows nothing costs the subscription. */
-async function receive(content) {
-    const message = readMessage(content);
+async function receive(event) {
+    const message = readMessage(event);
     let list = [];
     const load = async () => (list = await pairings.all());
     const item = await itemOf(message, { load, check: checkReplay });

@@ -3,10 +3,10 @@ import { keyOf, post } from "./api.js";
 import { showBadge } from "./badge.js";
 import { historyOf } from "./history.js";
 import { unreadCount } from "./items.js";
+import { WebPush } from "./library.js";
 import { hasWebPush } from "./platform.js";
 import { sync } from "./registration.js";
 import { announce, items, observe, pairings, values } from "./store.js";
-import { subscribe } from "./subscription.js";
 
 const syncMilliseconds = 60_000;
 
@@ -109,13 +109,13 @@ export class App {
         const { pushManager } = this.registration;
         // The first call of the browser must come before any wait.
         const subscribed = this.ring === "renew"
-            ? pushManager.getSubscription().then((old) => subscribe(pushManager, key.publicKey, old))
-            : subscribe(pushManager, key.publicKey);
+            ? pushManager.getSubscription().then((old) => WebPush.subscribe(pushManager, key.publicKey, old))
+            : WebPush.subscribe(pushManager, key.publicKey);
         try {
             await subscribed;
         } catch (error) {
             if (error?.name !== "InvalidStateError") throw error;
-            await subscribe(pushManager, key.publicKey, await pushManager.getSubscription());
+            await WebPush.subscribe(pushManager, key.publicKey, await pushManager.getSubscription());
         }
     }
 

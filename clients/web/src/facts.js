@@ -1,8 +1,9 @@
 // Gathers what the diagnosis judges.
 import { devicesOf, keyOf } from "./api.js";
+import { WebPush } from "./library.js";
 import { hasWebPush, isTabOnIOS } from "./platform.js";
 import { values } from "./store.js";
-import { hasKey, isDevice, deviceOf } from "./subscription.js";
+import { isDevice, deviceOf } from "./subscription.js";
 
 const answerMilliseconds = 8_000;
 
@@ -24,7 +25,7 @@ async function factsOf(pairing, subscription, device) {
         if (typeof key === "string") return { ...known, relay: key };
         const devices = await devicesOf(pairing).catch(() => undefined);
         return {
-            ...known, relay: "ok", ...ready, hasKey: subscription ? hasKey(subscription, key.publicKey) : undefined,
+            ...known, relay: "ok", ...ready, hasKey: subscription ? WebPush.hasKey(subscription, key.publicKey) : undefined,
             hasList: devices !== undefined, device: devices?.find((entry) => isDevice(entry, device)),
         };
     } catch {

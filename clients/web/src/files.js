@@ -12,6 +12,6 @@ export const files = Object.freeze([
     ].map((name) => `src/${name}.js`),
     ...[
         "bytes", "content", "cryptography", "envelope", "json", "keys", "members", "pairing",
-        "payload", "relay-error", "replay", "requests",
+        "payload", "relay-error", "replay", "requests", "web-push",
     ].map((name) => `js/src/${name}.js`),
 ]);

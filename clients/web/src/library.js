@@ -1,8 +1,9 @@
 // The parts of the JavaScript client that the page uses. The rest of it is for senders and for apps with APNs' tokens.
-export { decodeBase64URL, encodeBase64URL, encodeHex } from "../js/src/bytes.js";
+export { encodeHex } from "../js/src/bytes.js";
 export { setCryptography, webCryptography } from "../js/src/cryptography.js";
 export { Envelope, SealedReply, SealedResult } from "../js/src/envelope.js";
 export { Pairing, PairingError } from "../js/src/pairing.js";
 export { PushPayload } from "../js/src/payload.js";
 export { Replay } from "../js/src/replay.js";
 export { Requests } from "../js/src/requests.js";
+export { requestPublicKey, WebPush } from "../js/src/web-push.js";

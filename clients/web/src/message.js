@@ -8,30 +8,24 @@ const levels = ["passive", "active", "time-sensitive", "critical"];
 /**
  * Reads a push message: the members of APNs' payload, those of declarative Web Push, or both. Never throws.
  *
- * @param value The message's JSON as a value, or anything else.
+ * @param value The push event, the message's JSON as a value, or anything else.
  */
 export function readMessage(value) {
-    const whole = isObject(value) ? value : {};
-    const declared = isObject(whole.notification) ? whole.notification : {};
-    const { web_push, mutable, notification, app_badge, ...members } = whole;
-    const payload = { ...(isObject(declared.data) ? declared.data : {}), ...members };
-    const push = PushPayload.read(payload);
-    const aps = isObject(payload.aps) ? payload.aps : {};
-    const alert = isObject(aps.alert) ? aps.alert : {};
-    const text = (...values) => cut(values.find((value) => typeof value === "string" && value.trim() !== ""));
+    const push = PushPayload.fromWebPush(value);
+    const text = (value) => (value?.trim() ? cut(value) : undefined);
     return {
-        title: text(declared.title, push?.title, payload.title),
-        subtitle: text(alert.subtitle, payload.subtitle),
-        body: text(declared.body, push?.body, payload.body),
+        title: text(push?.title),
+        subtitle: text(push?.subtitle),
+        body: text(push?.body),
         type: cut(push?.type ?? "notify"),
         eventID: cut(push?.eventID),
-        sessionID: cut(push?.sessionID ?? aps["thread-id"]),
+        sessionID: cut(push?.sessionID ?? push?.threadID),
         serverID: cut(push?.serverID),
         sealed: push?.sealed,
-        category: cut(push?.category ?? payload.category),
+        category: cut(push?.category),
         actions: actionsOf(push?.actions),
-        level: levelOf(aps["interruption-level"] ?? payload.interruptionLevel),
-        isSilent: declared.silent === true,
+        level: levelOf(push?.interruptionLevel),
+        isSilent: push?.isSilent === true,
         clear: push?.clear,
         challenge: push?.challenge,
     };

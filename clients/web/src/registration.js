@@ -1,9 +1,10 @@
 // Keeps this browser registered with the relay of each pairing, and unregistered from those that were removed.
 import { keyOf, post } from "./api.js";
+import { WebPush } from "./library.js";
 import { deviceName } from "./platform.js";
 import { localZone } from "./preferences.js";
 import { pairings, values } from "./store.js";
-import { deviceOf, hasKey, subscribe, webPushOf } from "./subscription.js";
+import { deviceOf } from "./subscription.js";
 
 const forgottenMax = 16;
 const forgottenMilliseconds = 30 * 86_400_000;
@@ -18,7 +19,8 @@ export async function register(pairing, subscription, { registrationKey, challen
     const { endpoint } = subscription;
     const device = await deviceOf(endpoint);
     const members = {
-        webPush: webPushOf(subscription), deviceID: await installationID(),
+        // The page's folder, also from the worker. Safari opens it if the worker fails.
+        webPush: WebPush.members(subscription, { page: new URL("./", location.href).href }), deviceID: await installationID(),
         deviceName: ((await values.get("deviceName")) || deviceName()).slice(0, 60),
         preferences: { timeZone: localZone(), ...pairing.preferences },
         ...(pairing.keys ? { sealed: [1] } : {}), ...(challengeCode ? { challengeCode } : {}),
@@ -64,9 +66,9 @@ export async function sync(registration, list) {
     for (const { relayURL } of list) if (!keys.has(relayURL)) keys.set(relayURL, await keyOf(relayURL).catch(() => "offline"));
     const known = [...keys.values()].filter((key) => typeof key === "object");
     if (known.length === 0) return { ring: { off: "off-at-relay", old: "old" }[keys.get(list[0].relayURL)] ?? "offline", results: [] };
-    if (!known.some(({ publicKey }) => hasKey(subscription, publicKey))) {
+    if (!known.some(({ publicKey }) => WebPush.hasKey(subscription, publicKey))) {
         try {
-            subscription = await subscribe(registration.pushManager, known[0].publicKey, subscription);
+            subscription = await WebPush.subscribe(registration.pushManager, known[0].publicKey, subscription);
         } catch {
             return { ring: "renew", results: [] };
         }
@@ -75,7 +77,7 @@ export async function sync(registration, list) {
     for (const pairing of list) {
         const { publicKey } = keys.get(pairing.relayURL);
         // A browser has one subscription for the page, and a subscription one key.
-        const isOther = publicKey !== undefined && !hasKey(subscription, publicKey);
+        const isOther = publicKey !== undefined && !WebPush.hasKey(subscription, publicKey);
         const isKnown = publicKey !== undefined && !isOther;
         results.push({ pairing, ...(isKnown ? await register(pairing, subscription) : { state: "failed",
             reason: isOther ? "other_relay" : "unreachable" }) });

@@ -32,6 +32,14 @@ test("a message is read from APNs' members, from declarative Web Push, and from 
     }
 });
 
+test("what the relay says besides the texts is in the data of a declared notification", () => {
+    const data = { eventType: "permission", sealed: "AQ", actions: ["once"],
+        aps: { category: "permission", "thread-id": "ses", "interruption-level": "time-sensitive" } };
+    const { sealed, type, sessionID, category, level, actions, isSilent } = readMessage({ notification: { title: "T", silent: true, data } });
+    assert.deepEqual({ sealed, type, sessionID, category, level, actions, isSilent }, { sealed: "AQ", type: "permission",
+        sessionID: "ses", category: "permission", level: "time-sensitive", actions: ["once"], isSilent: true });
+});
+
 test("garbage is a general notification", async () => {
     for (const value of [undefined, null, 1, "x", [], {}, { notification: 5 }, { notification: { title: 1, data: [] } },
         { aps: "x", sealed: 5, actions: {} }]) {

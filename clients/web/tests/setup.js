@@ -4,6 +4,7 @@ import { webcrypto } from "node:crypto";
 globalThis.crypto ??= webcrypto;
 // Its messages would keep Node running.
 delete globalThis.BroadcastChannel;
+globalThis.location = new URL("https://relay.example.org/app/?x=1#pair=secret");
 Object.defineProperty(globalThis, "navigator", { value: { userAgent: "Mozilla/5.0 (X11; Linux) Firefox/153.0" }, configurable: true });
 
 /** As much of IndexedDB as the page uses. */

@@ -66,7 +66,8 @@ test("a device registers with its subscription, ID, name and preferences", async
     assert.deepEqual([ring, results.map(({ state }) => state)], ["on", ["registered"]]);
     const { body } = requests.find(({ path }) => path === "/v1/device/register");
     assert.deepEqual(body, {
-        secret: made.relaySecret, webPush: { endpoint: "https://push.example.org/1", keys: { p256dh: "a", auth: "b" } },
+        secret: made.relaySecret,
+        webPush: { endpoint: "https://push.example.org/1", keys: { p256dh: "a", auth: "b" }, page: "https://relay.example.org/app/" },
         deviceID: await values.get("deviceID"), deviceName: "Firefox on Linux", preferences: { timeZone: localZone() }, sealed: [1],
     });
 });
