@@ -54,8 +54,11 @@ let package = Package(
         system("CPostgres", pkgConfig: "libpq"),
         system("CQrencode", pkgConfig: "libqrencode"),
         system("CSQLite", pkgConfig: "sqlite3"),
+        system("CZlib", pkgConfig: "zlib"),
 
         .target(name: "CWallClock", path: "Tests/WallClock"),
+        // Embeds files of clients/web and clients/js.
+        .target(name: "CPageFiles"),
 
         library("JSON", [], strict),
         library("Delays", [], strict),
@@ -63,6 +66,7 @@ let package = Package(
         library("Instruments", [], strict),
         library("Programs", ["Spelling"], strict),
         library("QRCode", ["CQrencode"], cFacing),
+        library("PageFiles", ["CPageFiles", "CZlib"], cFacing),
         // Part of the package for apps (docs/design/clients.md): the sources are the same, the settings ours.
         .target(
             name: "PushSealing", dependencies: ["COpenSSL"], path: "clients/swift/Sources/PushSealing",
@@ -81,8 +85,9 @@ let package = Package(
         .executableTarget(
             name: "Relay",
             dependencies: [
-                "APNs", "Cryptography", "Delays", "HTTPServer", "Instruments", "JSON", "Network", "Programs",
-                "Spelling", "Storage", "StorageMySQL", "StoragePostgres", "StorageSQLite", "WebClient",
+                "APNs", "Cryptography", "Delays", "HTTPServer", "Instruments", "JSON", "Network", "PageFiles",
+                "Programs", "Spelling", "Storage", "StorageMySQL", "StoragePostgres", "StorageSQLite",
+                "WebClient",
             ],
             swiftSettings: strict, linkerSettings: hardened),
         .executableTarget(
@@ -146,7 +151,8 @@ let package = Package(
             "RelayTests",
             [
                 "Relay", "APNs", "HTTP2Testing", "HTTPServer", "Instruments", "JSON", "Network",
-                "OwnThread", "ProgramTesting", "Programs", "PrometheusText", "Spelling", "Storage",
+                "OwnThread", "PageFiles", "ProgramTesting", "Programs", "PrometheusText", "Spelling",
+                "Storage",
                 "WebClient",
             ],
             exclude: ["MCP/initialize.json"]),

@@ -27,6 +27,7 @@ package struct Status: RawRepresentable, Hashable, Sendable, ExpressibleByIntege
         case 202: "Accepted"
         case 204: "No Content"
         case 304: "Not Modified"
+        case 308: "Permanent Redirect"
         case 400: "Bad Request"
         case 401: "Unauthorized"
         case 403: "Forbidden"

@@ -37,6 +37,7 @@ struct ServerGroup {
         options.isShared = loops.count > 1
         let ledger = ConnectionLedger(limits: options.limits, isExempt: configuration.trustedProxies.contains)
         self.ledger = ledger
+        let page = configuration.servesPage ? Page() : nil
         for loop in loops {
             do throws(NetworkError) {
                 let waitingMax = services.limits.waitingPushesPerLoopMax
@@ -62,7 +63,8 @@ struct ServerGroup {
                         }
                     }
                 }
-                let server = try await HTTPServer.start(API(bound).service, options, ledger: ledger, on: loop)
+                let server = try await HTTPServer.start(
+                    API(bound, page: page).service, options, ledger: ledger, on: loop)
                 servers.append(server)
                 // The other loops share the port chosen for the first.
                 options.address = server.address

@@ -122,6 +122,8 @@ struct ServerConfiguration: Sendable {
     var tlsHandshakeDeadline: Duration
     /// The web pages that may use the relay.
     var webOrigins: WebOrigins
+    /// Whether the relay serves the web page.
+    var servesPage: Bool
 
     init(_ reader: inout SettingReader) {
         port = UInt16(reader.read(Settings.port))
@@ -142,6 +144,7 @@ struct ServerConfiguration: Sendable {
         tls = TLSConfiguration(&reader)
         tlsHandshakeDeadline = reader.read(Settings.tlsHandshakeDeadline)
         webOrigins = WebOrigins(listed: Set(reader.read(Settings.webOrigins) ?? []))
+        servesPage = reader.read(Settings.page) == .on
     }
 }
 

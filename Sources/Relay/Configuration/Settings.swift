@@ -9,7 +9,7 @@ enum Settings {
         port.row, host.row, adminListen.row, adminHosts.row, adminToken.row, loops.row, connectionsMax.row,
         connectionsPerAddressMax.row, connectionsMemory.row, headDeadline.row, bodyDeadline.row,
         idleTimeout.row,
-        shutdownDeadline.row, webOrigins.row,
+        shutdownDeadline.row, webOrigins.row, page.row,
         tlsCertFile.row, tlsKeyFile.row, tlsHandshakeDeadline.row,
         databaseURL.row, databaseConnections.row, databaseTimeout.row, databaseStartDeadline.row,
         copyFrom.row, copyTo.row,
@@ -94,6 +94,9 @@ enum Settings {
     static let webOrigins = Setting(
         "RELAY_WEB_ORIGINS", .server, optional: .origins, unset: "pages of this machine (localhost)",
         "Further web pages that may use the relay (CORS). Requests without an origin are always accepted.")
+    static let page = Setting(
+        "RELAY_PAGE", .server, .choice, default: OnOff.on,
+        "Whether the relay serves its web page under /app/.")
 
     // MARK: TLS
 
@@ -263,7 +266,7 @@ enum Settings {
             + "keeps its newest \(Bounds.historyItemsMax) items. 0: no history; existing items are removed."
     )
     static let historyText = Setting(
-        "RELAY_HISTORY_TEXT", .delivery, .choice, default: HistoryText.off,
+        "RELAY_HISTORY_TEXT", .delivery, .choice, default: OnOff.off,
         "Whether the history keeps readable titles and bodies. Sealed texts are kept sealed either way.")
 
     // MARK: Limits
@@ -329,12 +332,12 @@ extension SettingReader {
     }
 }
 
-/// Whether a history keeps readable texts.
-enum HistoryText: String, CaseIterable, Sendable {
+/// A setting that is on or off.
+enum OnOff: String, CaseIterable, Sendable {
     case on, off
 }
 
-/// A setting that is on or off.
+/// A setting that is yes or no.
 enum Switch: String, CaseIterable, Sendable {
     case yes, no
 }

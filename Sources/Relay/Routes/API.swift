@@ -5,10 +5,12 @@ import Programs
 /// The relay's HTTP API on one loop: routes, error responses and request logging.
 struct API: Sendable {
     private let services: LoopBound<LoopServices>
+    private let page: Page?
 
-    /// The API on a loop's services.
-    init(_ services: LoopBound<LoopServices>) {
+    /// The API on a loop's services, with the web page if it is served.
+    init(_ services: LoopBound<LoopServices>, page: Page?) {
         self.services = services
+        self.page = page
     }
 
     /// The service for the HTTP server.
@@ -37,6 +39,9 @@ struct API: Sendable {
         router.on(.post, RouteName.scheduleCancel.path, tenant(.scheduleCancel, ScheduleCancelRoute.self))
         router.on(.post, RouteName.mcp.path, open(.mcp, MCPRoute.self))
         router.on(.post, RouteName.mcp.path + "/", open(.mcp, MCPRoute.self))
+        for (path, handler) in page?.handlers ?? [] {
+            router.onSync(.get, path) { request in pageResponse(handler(request), to: request) }
+        }
         let methods = router.methods
         router.preflight = { request in preflight(request, methods) }
         return Service(
@@ -65,6 +70,17 @@ struct API: Sendable {
         services.value.shared.log(.debug, "request", [.requestID(request.id), .route(.health), .status(200)])
         services.value.counts.request(.health, status: 200, took: 0)
         return Reply.ok.response(requestID: request.id)
+    }
+
+    /// A response of the page; like a liveness check, it concerns no tenant.
+    private func pageResponse(_ response: Response, to request: Request) -> Response {
+        let status = response.status.rawValue
+        services.value.shared.log(
+            .debug, "request", [.requestID(request.id), .route(.page), .status(status)])
+        services.value.counts.request(.page, status: status, took: 0)
+        var response = response
+        response.headers.append("X-Request-ID", request.id)
+        return response
     }
 
     // MARK: Responses

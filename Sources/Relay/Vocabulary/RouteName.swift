@@ -2,6 +2,8 @@
 enum RouteName: String, CaseIterable, Sendable {
     case health = "GET /health"
     case ready = "GET /ready"
+    /// The web page with all its files.
+    case page = "GET /app/"
     case register = "POST /v1/device/register"
     case unregister = "POST /v1/device/unregister"
     case list = "POST /v1/device/list"

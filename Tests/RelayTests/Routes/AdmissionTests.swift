@@ -27,6 +27,10 @@ struct AdmissionTests {
         .scheduleList: [:],
         .scheduleCancel: ["name": "n"],
     ]
+    /// The routes that serve a tenant; `/mcp` admits those of its calls, and the others know no secret.
+    private static let tenantRoutes = RouteName.allCases.filter {
+        ![.health, .ready, .page, .mcp, .none].contains($0)
+    }
     /// What a blocked secret may do.
     private static let reading: Set<RouteName> = [
         .unregister, .list, .activityUnregister, .historyList, .historyRead, .scheduleList, .scheduleCancel,
@@ -72,7 +76,7 @@ struct AdmissionTests {
 
     @Test(
         "Every route for tenants refuses what exceeds the secret's limit",
-        arguments: RouteName.allCases.filter { ![.health, .ready, .mcp, .none].contains($0) })
+        arguments: tenantRoutes)
     func limited(route: RouteName) async throws {
         try await Self.with(RateLimitConfiguration(eventsPerMinute: 1, registrationsPerMinute: 1)) { relay in
             let first = try await Self.post(relay, route)
@@ -94,7 +98,7 @@ struct AdmissionTests {
 
     @Test(
         "A blocked secret may read and remove what it has, and nothing else",
-        arguments: RouteName.allCases.filter { ![.health, .ready, .mcp, .none].contains($0) })
+        arguments: tenantRoutes)
     func blocked(route: RouteName) async throws {
         try await Self.with { relay in
             relay.storage.state.withLock {

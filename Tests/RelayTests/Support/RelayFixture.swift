@@ -51,6 +51,7 @@ struct RelayFixture: Sendable {
         var history: History.Options?
         var replies = ReplyWaits.Options()
         var deliveries = DeliveryLog.Options()
+        var page: Page?
     }
 
     /// Makes the routes, runs `body` with them and takes them down.
@@ -131,7 +132,7 @@ struct RelayFixture: Sendable {
         self.production = production
         self.sandbox = sandbox
         self.services = services
-        api = API(services)
+        api = API(services, page: options.page)
     }
 
     private func end() async {

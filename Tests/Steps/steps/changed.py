@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PROGRAMS = {"EndToEndTests": ["Relay", "APNsSimulator", "OpenCodeBridge"]}
 READ_BY_TESTS = [
     (re.compile(r"(docs/.*|[A-Z]+\.md|deploy/.*|dev)$"), "RelayTests"),
+    (re.compile(r"clients/(web|js/src)/.*"), "RelayTests"),
     (re.compile(r"docs/reference/simulator\.md$"), "APNsSimulatorTests"),
 ]
 

@@ -7,7 +7,7 @@ import sys
 
 SETS = {
     "build": """libcurl4-openssl-dev libevent-dev libmariadb-dev libnghttp2-dev libpq-dev libqrencode-dev libsqlite3-dev
-        libssl-dev pkg-config""",
+        libssl-dev pkg-config zlib1g-dev""",
     "run": "ca-certificates curl python3 tzdata",
     "test": """curl elfutils fish libeatmydata1 mandoc nghttp2-client nghttp2-server node-typescript nodejs openssl procps
         python3-venv tzdata zbar-tools zsh""",

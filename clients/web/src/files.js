@@ -1,17 +1,12 @@
 /** Every file that the page consists of, relative to its folder. Servers serve these, and the worker keeps them for offline use. */
 export const files = Object.freeze([
-    "index.html", "home.webmanifest", "manifest.webmanifest", "style.css", "worker.js",
-    "icons/apple-touch-icon.png", "icons/badge.png", "icons/icon.svg", "icons/icon-192.png", "icons/icon-512.png",
-    "icons/maskable.png",
-    ...[
-        "answering", "api", "app", "badge", "database", "diagnosis", "dom", "facts", "files", "history", "icons", "items", "keys",
-        "library", "link",
-        "main", "message", "notification", "pairings", "platform", "preferences", "pushes", "registration", "routes",
-        "store", "subscription", "texts", "views/check", "views/item", "views/list", "views/pair", "views/pairing", "views/settings",
-        "views/shell",
-    ].map((name) => `src/${name}.js`),
-    ...[
-        "bytes", "content", "cryptography", "envelope", "json", "keys", "members", "pairing",
-        "payload", "relay-error", "replay", "requests", "web-push",
-    ].map((name) => `js/src/${name}.js`),
+    "index.html", "home.webmanifest", "manifest.webmanifest", "style.css", "worker.js", "icons/apple-touch-icon.png", "icons/badge.png",
+    "icons/icon.svg", "icons/icon-192.png", "icons/icon-512.png", "icons/maskable.png", "src/answering.js", "src/api.js", "src/app.js",
+    "src/badge.js", "src/database.js", "src/diagnosis.js", "src/dom.js", "src/facts.js", "src/files.js", "src/history.js", "src/icons.js",
+    "src/items.js", "src/keys.js", "src/library.js", "src/link.js", "src/main.js", "src/message.js", "src/notification.js",
+    "src/pairings.js", "src/platform.js", "src/preferences.js", "src/pushes.js", "src/registration.js", "src/routes.js", "src/store.js",
+    "src/subscription.js", "src/texts.js", "src/views/check.js", "src/views/item.js", "src/views/list.js", "src/views/pair.js",
+    "src/views/pairing.js", "src/views/settings.js", "src/views/shell.js", "js/src/bytes.js", "js/src/content.js", "js/src/cryptography.js",
+    "js/src/envelope.js", "js/src/json.js", "js/src/keys.js", "js/src/members.js", "js/src/pairing.js", "js/src/payload.js",
+    "js/src/relay-error.js", "js/src/replay.js", "js/src/requests.js", "js/src/web-push.js",
 ]);

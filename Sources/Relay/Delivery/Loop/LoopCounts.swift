@@ -39,7 +39,7 @@ struct LoopCounts: Sendable {
     static let routes = RouteName.allCases
     static let environments = Environment.allCases
     /// Every status that a response can have.
-    static let statuses = Set(ErrorCode.allCases.map(\.status) + [200, 202, 415]).sorted()
+    static let statuses = Set(ErrorCode.allCases.map(\.status) + [200, 202, 304, 308, 415]).sorted()
     private static let routeNumbers = Dictionary(
         uniqueKeysWithValues: routes.enumerated().map { ($1, $0) })
     private static let statusNumbers = Dictionary(

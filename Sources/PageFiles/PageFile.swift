@@ -1,0 +1,29 @@
+internal import CPageFiles
+internal import CZlib
+
+/// A file of the web page in clients/web, which the program contains.
+package struct PageFile: Sendable {
+    /// The path in the page's folder, as in clients/web/src/files.js.
+    package let path: String
+    /// The file.
+    package let bytes: [UInt8]
+    /// The file in gzip's format (RFC 1952); nil if that isn't smaller.
+    package let compressed: [UInt8]?
+
+    /// Every file of the page, compressed at each call.
+    package static func all() -> [PageFile] {
+        let files = unsafe UnsafeBufferPointer(start: page_files(), count: page_files_count)
+        return unsafe files.map { file in
+            let bytes = unsafe Array(UnsafeBufferPointer(start: file.bytes, count: file.length))
+            return unsafe PageFile(
+                path: String(cString: file.path), bytes: bytes, compressed: compressed(bytes))
+        }
+    }
+
+    private static func compressed(_ bytes: [UInt8]) -> [UInt8]? {
+        let result = unsafe [UInt8](unsafeUninitializedCapacity: bytes.count) { buffer, count in
+            count = unsafe relay_gzip(bytes, bytes.count, buffer.baseAddress)
+        }
+        return result.isEmpty ? nil : result
+    }
+}
