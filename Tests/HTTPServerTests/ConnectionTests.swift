@@ -23,6 +23,27 @@ struct ConnectionTests {
         }
     }
 
+    @Test(
+        "A fallback answers paths without a route, and a withheld response closes the connection unanswered")
+    func fallback() async throws {
+        var service = testService()
+        service.router.fallback = { request, _ in
+            var response = Response(contentType: "text/plain", body: Array(request.target.utf8))
+            response.isWithheld = request.path == "/withheld"
+            return response
+        }
+        try await serving(service) { loop, serving in
+            let client = try await serving.client(on: loop)
+            for (path, body) in [("/x?y", "/x?y"), ("/sync", "sync"), ("/", "/")] {
+                client.send("GET \(path) HTTP/1.1\r\nHost: h\r\n\r\n")
+                #expect(try await client.answer(on: loop).body == body)
+            }
+            client.send("GET /withheld HTTP/1.1\r\nHost: h\r\n\r\nGET /sync HTTP/1.1\r\nHost: h\r\n\r\n")
+            #expect(await client.closed(on: loop).isEmpty)
+            #expect(serving.ledger.count == 0)
+        }
+    }
+
     @Test("Pipelined requests are answered in order by synchronous and asynchronous handlers")
     func pipelining() async throws {
         try await serving(testService()) { loop, serving in

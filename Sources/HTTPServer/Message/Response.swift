@@ -11,6 +11,8 @@ package struct Response: Sendable {
     package var body: [UInt8]
     /// Whether to close the connection after this response.
     package var closesConnection = false
+    /// Whether to close the connection instead of sending this response: a simulator's fault.
+    package var isWithheld = false
 
     /// Creates a response; `Headers(_:)` takes a literal of header pairs.
     package init(status: Status = .ok, headers: Headers = Headers(), body: [UInt8] = []) {

@@ -197,6 +197,10 @@ final class HTTPConnection: ChannelHandler {
         var response = made
         server.service.finish?(request, &response, now.since(began))
         guard !isClosing else { return }
+        guard !response.isWithheld else {
+            isClosing = true
+            return channel.close()
+        }
         activeSince = now
         isClosing = response.closesConnection || request?.keepsAlive != true || server.isStopping
         let framing = ResponseEncoder.Framing(
