@@ -33,4 +33,24 @@ package enum AES128GCM {
                 && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, Int32(tagBytes), tag) == 1
         }
     }
+
+    /// The plaintext of a ciphertext with its tag; `nil` if it isn't authentic.
+    package static func open(_ sealed: [UInt8], key: [UInt8], nonce: [UInt8]) -> [UInt8]? {
+        precondition(key.count == keyBytes && nonce.count == nonceBytes)
+        guard sealed.count >= tagBytes else { return nil }
+        defer { ERR_clear_error() }
+        guard let context = unsafe EVP_CIPHER_CTX_new() else { return nil }
+        defer { unsafe EVP_CIPHER_CTX_free(context) }
+        let ciphertext = Array(sealed.dropLast(tagBytes))
+        var tag = Array(sealed.suffix(tagBytes))
+        // The cipher writes as many bytes as it reads; the rest is room for its final block, which is empty.
+        var plaintext = [UInt8](repeating: 0, count: ciphertext.count + tagBytes)
+        var (count, rest): (Int32, Int32) = (0, 0)
+        guard unsafe EVP_DecryptInit_ex(context, EVP_aes_128_gcm(), nil, key, nonce) == 1,
+            unsafe EVP_DecryptUpdate(context, &plaintext, &count, ciphertext, Int32(ciphertext.count)) == 1,
+            unsafe EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(tagBytes), &tag) == 1,
+            unsafe EVP_DecryptFinal_ex(context, &plaintext, &rest) == 1
+        else { return nil }
+        return Array(plaintext.prefix(Int(count)))
+    }
 }
