@@ -92,7 +92,10 @@ let package = Package(
             swiftSettings: strict, linkerSettings: hardened),
         .executableTarget(
             name: "APNsSimulator",
-            dependencies: ["COpenSSL", "HTTP2", "HTTPServer", "JSON", "Network", "Programs", "PushSealing"],
+            dependencies: [
+                "COpenSSL", "Cryptography", "HTTP2", "HTTPServer", "JSON", "Network", "Programs",
+                "PushSealing",
+            ],
             swiftSettings: cFacing, linkerSettings: hardened),
         .executableTarget(
             name: "OpenCodeBridge",
@@ -166,8 +169,8 @@ let package = Package(
         tests(
             "APNsSimulatorTests",
             [
-                "APNsSimulator", "HTTP2", "HTTPServer", "JSON", "Network", "ProgramTesting", "Programs",
-                "PushSealing",
+                "APNsSimulator", "Cryptography", "HTTP2", "HTTPServer", "JSON", "Network", "ProgramTesting",
+                "Programs", "PushSealing", "WebPush",
             ]),
         tests(
             "EndToEndTests",

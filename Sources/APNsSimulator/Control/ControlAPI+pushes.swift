@@ -8,6 +8,7 @@ extension ControlAPI {
     private struct Query {
         var cursor: UInt64 = 0
         var token: String?
+        var subscription: String?
         var limit = ControlAPI.pushesDefault
         var wait = Duration.zero
         var form = Form.json
@@ -50,7 +51,8 @@ extension ControlAPI {
     private func page(after cursor: UInt64, _ query: Query) -> PushLog.Page {
         simulator.shared.withLock { shared in
             shared.state.log.page(after: cursor, limit: query.limit) { record in
-                query.token == nil || record.deviceToken == query.token
+                (query.token == nil || record.deviceToken == query.token)
+                    && (query.subscription == nil || record.webPush?.subscription == query.subscription)
             }
         }
     }
@@ -58,6 +60,7 @@ extension ControlAPI {
     private static func query(_ request: Request) throws(ControlError) -> Query {
         var query = Query()
         query.token = try token(in: request)
+        query.subscription = request.queryValue("subscription")
         if let text = request.queryValue("since") {
             guard let cursor = UInt64(text) else {
                 throw ControlError("`since` must be the number of a push")

@@ -27,6 +27,9 @@ package struct ControlAPI: Sendable {
         on(&router, .get, "/rules", getRules)
         on(&router, .put, "/rules", putRules)
         on(&router, .delete, "/rules", deleteRules)
+        on(&router, .get, "/webpush/subscriptions") { _ in subscriptions() }
+        on(&router, .post, "/webpush/subscriptions", postSubscription)
+        on(&router, .delete, "/webpush/subscriptions", deleteSubscription)
         on(&router, .get, "/limits") { _ in limits() }
         router.on(.put, "/limits") { request, _ in await putLimits(request) }
         router.on(.delete, "/limits") { _, _ in

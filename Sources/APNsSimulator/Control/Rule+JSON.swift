@@ -89,19 +89,25 @@ extension Rule.Match {
     fileprivate init(_ value: JSON.Value) throws(ControlError) {
         var fields = try FieldReader(value, "`match`")
         self.init()
+        transport = try fields.choice("transport", of: Transport.self)
         token = try fields.deviceToken("token")
         topic = try fields.string("topic")
         environment = try fields.choice("environment", of: PushEnvironment.self)
         type = try fields.choice("pushType", of: PushType.self)
+        subscription = try fields.string("subscription")
+        vendor = try fields.choice("vendor", of: WebPushVendor.self)
         try fields.finish()
     }
 
     fileprivate var json: JSON.Value {
         var object = JSON.Object()
+        object["transport"] = transport.map { .string($0.rawValue) }
         object["token"] = token.map { .string($0) }
         object["topic"] = topic.map { .string($0) }
         object["environment"] = environment.map { .string($0.rawValue) }
         object["pushType"] = type.map { .string($0.rawValue) }
+        object["subscription"] = subscription.map { .string($0) }
+        object["vendor"] = vendor.map { .string($0.rawValue) }
         return .object(object)
     }
 }

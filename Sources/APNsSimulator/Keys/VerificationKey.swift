@@ -40,7 +40,29 @@ package enum PublicKeyError: Error, Sendable {
         unsafe self.handle = handle
     }
 
+    /// The key with these coordinates: 04, x and y; `nil` if they aren't on the curve.
+    package init?(point: [UInt8]) {
+        guard point.count == Self.pointLength, point[0] == 4 else { return nil }
+        let encoded = Self.pointPrefix + point
+        let key = unsafe encoded.withUnsafeBufferPointer { bytes -> OpaquePointer? in
+            var start = bytes.baseAddress
+            return unsafe d2i_PUBKEY(nil, &start, bytes.count)
+        }
+        guard let key = unsafe key else {
+            ERR_clear_error()
+            return nil
+        }
+        unsafe handle = key
+    }
+
     deinit { unsafe EVP_PKEY_free(handle) }
+
+    private static let pointLength = 65
+    /// The DER of a P-256 key up to its coordinates (RFC 5480, section 2).
+    private static let pointPrefix: [UInt8] = [
+        0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, 0x86,
+        0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+    ]
 
     /// Whether `signature`, r and s of 32 bytes each, is valid for `message`.
     package func verifies(_ signature: [UInt8], over message: ArraySlice<UInt8>) -> Bool {

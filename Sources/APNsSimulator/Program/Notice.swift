@@ -6,6 +6,7 @@ struct Notice {
     private let productionPort: UInt16
     private let sandboxPort: UInt16
     private let control: SocketAddress
+    private let webPushURL: String?
     private let host: String
     private let certificateFile: String
     private let keys: String
@@ -16,6 +17,7 @@ struct Notice {
         productionPort = simulator.addresses[.production]?.port ?? 0
         sandboxPort = simulator.addresses[.sandbox]?.port ?? 0
         self.control = control
+        webPushURL = simulator.webPushOrigin
         let isLoopback = SocketAddress(ip: options.host, port: 0)?.isLoopback ?? false
         host = isLoopback ? "localhost" : options.host
         self.certificateFile = certificateFile
@@ -33,14 +35,19 @@ struct Notice {
     private var controlURL: String { "http://\(control)" }
 
     var readyFile: [UInt8] {
-        let value: JSON.Value = [
-            "productionPort": .int(productionPort), "sandboxPort": .int(sandboxPort),
-            "controlPort": .int(control.port), "productionURL": .string(url(productionPort)),
-            "sandboxURL": .string(url(sandboxPort)), "controlURL": .string(controlURL),
-            "certificateFile": .string(certificateFile),
-        ]
-        return value.encoded() + [UInt8(ascii: "\n")]
+        var object = JSON.Object()
+        object["productionPort"] = .int(productionPort)
+        object["sandboxPort"] = .int(sandboxPort)
+        object["controlPort"] = .int(control.port)
+        object["productionURL"] = .string(url(productionPort))
+        object["sandboxURL"] = .string(url(sandboxPort))
+        object["controlURL"] = .string(controlURL)
+        object["webPushURL"] = webPushURL.map { .string($0) }
+        object["certificateFile"] = .string(certificateFile)
+        return JSON.Value.object(object).encoded() + [UInt8(ascii: "\n")]
     }
+
+    private var webPushLine: String { webPushURL.map { "\n  Web Push         \($0)" } ?? "" }
 
     var text: String {
         let program = CommandLine.arguments.first ?? "apns-simulator"
@@ -48,7 +55,7 @@ struct Notice {
             Simulated APNs is ready. Nothing is sent to Apple.
 
               production       \(url(productionPort))
-              sandbox          \(url(sandboxPort))
+              sandbox          \(url(sandboxPort))\(webPushLine)
               control API      \(controlURL)
               certificate      \(certificateFile)
               provider tokens  \(keys)

@@ -19,9 +19,9 @@ enum ServeCommand {
             if options.certificateFile == nil { unsafe unlink(certificateFile) }
             unsafe rmdir(directory)
         }
-        let tls = try makeTLS(options, certificateFile: certificateFile, keyFile: keyFile)
+        let contexts = try makeTLS(options, certificateFile: certificateFile, keyFile: keyFile)
         if options.certificateFile != nil { unsafe rmdir(directory) }
-        let simulator = try await start(options, keys, tls)
+        let simulator = try await start(options, keys, contexts)
         let loop = EventLoop(label: "control")
         let control = try await serveControl(simulator, options, on: loop)
         let notice = Notice(options, simulator, control: control.address, certificateFile: certificateFile)
@@ -73,12 +73,18 @@ enum ServeCommand {
         return keys
     }
 
+    /// The certificate for HTTP/2 and for HTTP/1.1.
+    private struct Contexts {
+        let http2: TLSServerContext
+        let http1: TLSServerContext
+    }
+
     /// Creates the certificate.
     ///
     /// Its key is removed from disk as soon as it is loaded.
     private static func makeTLS(
         _ options: ServeOptions, certificateFile: String, keyFile: String
-    ) throws(ProgramError) -> TLSServerContext {
+    ) throws(ProgramError) -> Contexts {
         let isAddress = { SocketAddress(ip: $0, port: 0) != nil }
         let extra = options.certificateNames + (isAddress(options.host) ? [options.host] : [])
         let made: SelfSignedCertificate
@@ -94,14 +100,17 @@ enum ServeCommand {
         try GivenFile.write(made.privateKey, to: keyFile, mode: 0o600)
         defer { unsafe unlink(keyFile) }
         do throws(NetworkError) {
-            return try TLSServerContext(certificateFile: certificateFile, keyFile: keyFile, alpn: ["h2"])
+            return Contexts(
+                http2: try TLSServerContext(certificateFile: certificateFile, keyFile: keyFile, alpn: ["h2"]),
+                http1: try TLSServerContext(
+                    certificateFile: certificateFile, keyFile: keyFile, alpn: ["http/1.1"]))
         } catch {
             throw ProgramError(.unavailable, error.description)
         }
     }
 
     private static func start(
-        _ options: ServeOptions, _ keys: KeyPolicy, _ tls: TLSServerContext
+        _ options: ServeOptions, _ keys: KeyPolicy, _ contexts: Contexts
     ) async throws(ProgramError) -> Simulator {
         var simulated = Simulator.Options()
         simulated.start = options.start
@@ -110,10 +119,14 @@ enum ServeCommand {
         simulated.host = options.host
         simulated.productionPort = options.productionPort
         simulated.sandboxPort = options.sandboxPort
+        simulated.webPushPort = options.webPushPort
+        let names = options.certificateNames.filter { SocketAddress(ip: $0, port: 0) == nil }
+        let isLoopback = SocketAddress(ip: options.host, port: 0)?.isLoopback ?? false
+        if !isLoopback, let name = names.first { simulated.webPushHost = name }
         simulated.print = options.print
         simulated.notificationKeys = try notificationKeys(options)
         do throws(NetworkError) {
-            return try await Simulator.start(simulated, tls: tls)
+            return try await Simulator.start(simulated, tls: contexts.http2, webPushTLS: contexts.http1)
         } catch {
             throw ProgramError(.unavailable, error.description)
         }

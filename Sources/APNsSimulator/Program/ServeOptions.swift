@@ -16,6 +16,7 @@ package struct ServeOptions: Sendable {
     package var productionPort: UInt16 = 8443
     package var sandboxPort: UInt16 = 8444
     package var controlPort: UInt16 = 8480
+    package var webPushPort: UInt16?
     package var host = "127.0.0.1"
     package var controlHost = "127.0.0.1"
     package var certificateFile: String?
@@ -63,6 +64,7 @@ package struct ServeOptions: Sendable {
         case CommandOption.productionPort.name: productionPort = UInt16(value) ?? 0
         case CommandOption.sandboxPort.name: sandboxPort = UInt16(value) ?? 0
         case CommandOption.controlPort.name: controlPort = UInt16(value) ?? 0
+        case CommandOption.webPushPort.name: webPushPort = UInt16(value)
         case CommandOption.host.name: host = value
         case CommandOption.controlHost.name: controlHost = value
         case CommandOption.certificateFile.name: certificateFile = value

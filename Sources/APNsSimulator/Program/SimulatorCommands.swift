@@ -8,7 +8,7 @@ package enum SimulatorCommands {
         var table = CommandTable(
             program: "apns-simulator",
             summary:
-                "a strict local simulator of Apple's push service (APNs), for developing and testing push code",
+                "a strict local simulator of Apple's push service (APNs) and of Web Push, for developing and testing push code",
             commands: [serve, key, token])
         table.notes = [control]
         table.exitStatuses =
@@ -35,8 +35,9 @@ package enum SimulatorCommands {
           GET /health                       Check that the simulator is running.
           GET, PUT, DELETE /tokens          Device tokens: valid, unregistered or expired, per topic and environment.
           GET, PUT, DELETE /rules           Rules: responses, latency, stream resets, stalls, closed connections.
+          GET, POST, DELETE /webpush/subscriptions  Web Push subscriptions, as browsers make them.
           GET, PUT, DELETE /limits          Stream limits, latency, topics, provider token ages.
-          GET /pushes                       Received pushes: ?since=N&token=HEX&limit=N&wait=SECONDS&format=text
+          GET /pushes                       Received pushes: ?since=N&token=HEX&subscription=ID&limit=N&wait=SECONDS&format=text
           GET /stats, GET /connections      Counters; open connections.
           POST /goaway, /close              Send GOAWAY with a reason; close connections.
           POST /stall, /resume              Stop reading and answering; resume.
@@ -48,7 +49,8 @@ package enum SimulatorCommands {
 extension CommandOption {
     /// The options of `apns-simulator serve`.
     package static let ofServe = [
-        productionPort, sandboxPort, controlPort, host, controlHost, certificateFile, certificateName,
+        productionPort, sandboxPort, webPushPort, controlPort, host, controlHost, certificateFile,
+        certificateName,
         readyFile,
         anyKey, publicKey, keyID, teamID, keyEnvironment, topic, token, unknownTokens, rule, latency,
         initialStreams, streams, seed, keep, loops, print, printJSON, pairingFile,
@@ -58,10 +60,14 @@ extension CommandOption {
         "--production-port", "Port of the production environment, 0 for a free one. Default: 8443.")
     static let sandboxPort = port(
         "--sandbox-port", "Port of the sandbox environment, 0 for a free one. Default: 8444.")
+    static let webPushPort = port(
+        "--webpush-port",
+        "Port of the Web Push services (HTTPS), 0 for a free one. Default: no Web Push services.")
     static let controlPort = port(
         "--control-port", "Port of the control API, 0 for a free one. Default: 8480.")
     static let host = CommandOption(
-        "--host", .text("ADDRESS"), "IP address both environments listen on. Default: 127.0.0.1.")
+        "--host", .text("ADDRESS"),
+        "IP address of both environments and the Web Push services. Default: 127.0.0.1.")
     static let controlHost = CommandOption(
         "--control-host", .text("ADDRESS"),
         "IP address of the control API, which has no authentication. Default: 127.0.0.1.")

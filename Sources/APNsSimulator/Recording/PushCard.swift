@@ -1,3 +1,4 @@
+import HTTPServer
 import JSON
 import Programs
 package import PushSealing
@@ -22,17 +23,33 @@ package enum PushCard {
     }
 
     private static func heading(_ record: PushRecord, _ utcOffset: Int) -> String {
-        let token = record.deviceToken.map { "…" + $0.suffix(8) } ?? "(no device token)"
-        var parts = [clock(record.receivedAt, utcOffset), record.environment.rawValue, token]
-        if let topic = record.request.text(.topic) { parts.append(Printable.line(topic)) }
-        if let type = record.request.text(.pushType) { parts.append(Printable.line(type)) }
-        return parts.joined(separator: "  ")
+        let parts =
+            switch record.push {
+            case .apns(let push): heading(push, token: record.deviceToken)
+            case .webPush(let push): heading(push)
+            }
+        return ([clock(record.receivedAt, utcOffset)] + parts.map(Printable.line)).joined(separator: "  ")
+    }
+
+    private static func heading(_ push: APNsPush, token: String?) -> [String] {
+        let fields = [push.request.text(.topic), push.request.text(.pushType)].compactMap(\.self)
+        return [push.environment.rawValue, token.map { "…" + $0.suffix(8) } ?? "(no device token)"] + fields
+    }
+
+    private static func heading(_ push: WebPushRequest) -> [String] {
+        let headers = push.request.headers
+        let subscription = push.subscription.map { "…" + $0.suffix(8) } ?? "(no subscription)"
+        let fields = ["TTL", "Urgency", "Topic"].compactMap { name in
+            headers[name].map { "\(name.lowercased()) \($0)" }
+        }
+        return [Transport.webpush.rawValue, push.vendor?.rawValue, headers["host"], subscription]
+            .compactMap(\.self) + fields
     }
 
     private static func footing(_ record: PushRecord) -> String {
         var text: String
         switch record.outcome {
-        case .answered(200, _): text = "200 accepted"
+        case .answered(let status, _) where record.outcome.isAccepted: text = "\(status) accepted"
         case .answered(let status, let reason):
             text = [String(status), reason].compactMap(\.self).joined(separator: " ")
         case .stalled: text = "not answered"
@@ -46,10 +63,14 @@ package enum PushCard {
     }
 
     private static func content(_ record: PushRecord, _ keys: [NotificationKey]) -> [String] {
-        guard let payload = try? JSON.parse(record.request.payload, maxBytes: record.request.payload.count),
-            let object = payload.object
-        else { return ["(\(record.request.payload.count) bytes, not a JSON object)"] }
-        var lines = alert(object["aps"]?["alert"])
+        if case .failure(let cause) = record.webPush?.message {
+            return ["(\(record.webPush?.bodyBytes ?? 0) bytes, not decryptable: \(cause.rawValue))"]
+        }
+        guard let bytes = record.payload else { return [] }
+        guard let payload = try? JSON.parse(bytes, maxBytes: bytes.count),
+            let object = record.data(of: payload)
+        else { return ["(\(bytes.count) bytes, not a JSON object)"] }
+        var lines = alert(object["aps"]?["alert"] ?? payload["notification"])
         lines += activity(object["aps"])
         lines += facts(object["aps"]?.object, except: ["alert", "event", "content-state"]).map {
             "aps: " + $0

@@ -1,4 +1,4 @@
-/// Counters of one environment since the start or the last reset.
+/// Counters of one environment, or of Web Push, since the start or the last reset.
 package struct Statistics: Sendable {
     /// Connections that completed the TLS handshake.
     package var connectionsOpened = 0
@@ -21,6 +21,8 @@ package struct Statistics: Sendable {
     package private(set) var repeatedIDs = 0
     /// Accepted pushes whose `apns-id` was already accepted: duplicate deliveries.
     package private(set) var acceptedTwice = 0
+    /// Accepted Web Pushes that the browser couldn't read.
+    package private(set) var undecryptable = 0
 
     /// Zero counters.
     package init() {}
@@ -39,12 +41,14 @@ package struct Statistics: Sendable {
 
     /// Counts an outcome and whether the push's identifier was already seen.
     package mutating func count(
-        _ outcome: PushOutcome, isRepeated earlier: MessageIDMemory.Earlier = .nothing
+        _ outcome: PushOutcome, isRepeated earlier: MessageIDMemory.Earlier = .nothing,
+        isUndecryptable: Bool = false
     ) {
         if earlier != .nothing { repeatedIDs += 1 }
         if earlier == .accepted, outcome.isAccepted { acceptedTwice += 1 }
+        if isUndecryptable, outcome.isAccepted { undecryptable += 1 }
         switch outcome {
-        case .answered(200, _): accepted += 1
+        case .answered(200...201, _): accepted += 1
         case .answered(let status, let reason):
             statuses[status, default: 0] += 1
             if let reason { reasons[reason, default: 0] += 1 }

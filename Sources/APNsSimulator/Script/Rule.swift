@@ -2,16 +2,20 @@ package import HTTP2
 
 /// Replaces the simulator's default answer to matching pushes.
 ///
-/// Rules apply to pushes with valid headers and payload, before the check of the device token.
+/// Rules apply to pushes with valid headers and payload, before the check of the device token or subscription.
 package struct Rule: Sendable {
     /// Which pushes a rule matches; `nil` matches any value.
     package struct Match: Hashable, Sendable {
+        package var transport: Transport?
         /// In lower case.
         package var token: String?
         /// A bundle identifier or a full topic.
         package var topic: String?
         package var environment: PushEnvironment?
         package var type: PushType?
+        /// The ID of a Web Push subscription.
+        package var subscription: String?
+        package var vendor: WebPushVendor?
 
         /// Matches every push.
         package init() {}
@@ -72,7 +76,14 @@ package struct Rule: Sendable {
 
     /// Counts the push and returns whether the rule applies to it.
     package mutating func takes(_ push: CheckedPush, in environment: PushEnvironment) -> Bool {
-        guard hits < count ?? .max, match.includes(push, in: environment) else { return false }
+        takes(isMatch: match.includes(push, in: environment))
+    }
+
+    /// Counts the push and returns whether the rule applies to it.
+    package mutating func takes(_ push: CheckedWebPush) -> Bool { takes(isMatch: match.includes(push)) }
+
+    private mutating func takes(isMatch: Bool) -> Bool {
+        guard isMatch, hits < count ?? .max else { return false }
         matched += 1
         guard matched > after else { return false }
         guard share >= 1 || generator.nextUnit() < share else { return false }
@@ -84,10 +95,20 @@ package struct Rule: Sendable {
 extension Rule.Match {
     /// Whether the push matches.
     package func includes(_ push: CheckedPush, in environment: PushEnvironment) -> Bool {
+        guard transport != .webpush, subscription == nil, vendor == nil else { return false }
         if let own = self.environment, own != environment { return false }
         if let type, type != push.type { return false }
         if let token, !push.deviceToken.elementsEqual(token.utf8) { return false }
         guard let topic else { return true }
         return push.topic.elementsEqual(topic.utf8) || Topic.bundle(of: push.topic).elementsEqual(topic.utf8)
+    }
+
+    /// Whether the Web Push matches.
+    package func includes(_ push: CheckedWebPush) -> Bool {
+        guard transport != .apns, token == nil, topic == nil, environment == nil, type == nil else {
+            return false
+        }
+        if let vendor, vendor != push.subscription.vendor { return false }
+        return subscription == nil || subscription == push.subscription.id
     }
 }

@@ -2,7 +2,7 @@
 package struct ScriptedAnswer: Hashable, Sendable {
     /// The body of the answer.
     package enum Body: Hashable, Sendable {
-        /// `{"reason": …}`, as APNs sends it.
+        /// `{"reason": …}`, as APNs sends it, or the form of the Web Push service.
         case reason
         case none
         /// Anything else, such as a proxy's error page.
@@ -32,6 +32,12 @@ package struct ScriptedAnswer: Hashable, Sendable {
     package init(_ refusal: PushRefusal) {
         self.init(
             status: refusal.reason.status, reason: refusal.reason.rawValue, timestamp: refusal.timestamp)
+    }
+
+    /// A vendor's answer to a refused Web Push.
+    package init(_ refusal: WebPushRefusal, by vendor: WebPushVendor) {
+        let (status, reason) = vendor.answer(to: refusal.fault)
+        self.init(status: status, reason: reason)
     }
 
     /// APNs' answer to an accepted push.

@@ -39,7 +39,8 @@ package struct AnswerWriter {
         if let uniqueID { fields.append("apns-unique-id", uniqueID.text, indexed: false) }
     }
 
-    private static func body(of answer: ScriptedAnswer) -> [UInt8] {
+    /// The body of an answer, in APNs' form.
+    static func body(of answer: ScriptedAnswer) -> [UInt8] {
         switch answer.body {
         case .none: return []
         case .text(let text): return Array(text.utf8)

@@ -10,8 +10,11 @@ final class PushConnection: ServerConnectionHandler {
     /// A push whose answer is not due yet.
     private struct Pending {
         var record: PushRecord
+        let stream: StreamID
         let action: Rule.Action
-        let hasClientID: Bool
+        /// The client's `apns-id`, if it is well-formed.
+        let sentID: ArraySlice<UInt8>?
+        let uniqueID: MessageID?
     }
 
     let environment: PushEnvironment
@@ -114,10 +117,15 @@ final class PushConnection: ServerConnectionHandler {
             }
         let decision = server.shared.withLock { $0.state.decide(checked, id: clientID, in: environment) }
         let record = PushRecord(
-            receivedAt: now, environment: environment, connection: id, stream: stream, request: request.kept,
-            id: decision.id, uniqueID: decision.uniqueID, detail: decision.detail, rule: decision.rule,
-            outcome: .abandoned)
-        let push = Pending(record: record, action: decision.action, hasClientID: clientID != nil)
+            receivedAt: now,
+            push: .apns(
+                APNsPush(
+                    environment: environment, connection: id, stream: stream, request: request.kept,
+                    uniqueID: decision.uniqueID)),
+            id: decision.id, detail: decision.detail, rule: decision.rule, outcome: .abandoned)
+        let push = Pending(
+            record: record, stream: stream, action: decision.action,
+            sentID: clientID == nil ? nil : request[.id], uniqueID: decision.uniqueID)
         guard decision.delay > .zero, decision.action != .stall else { return carryOut(push) }
         pending[stream] = push
         server.delay(stream, of: self, for: decision.delay)
@@ -140,13 +148,12 @@ final class PushConnection: ServerConnectionHandler {
     }
 
     private func carryOut(_ push: consuming Pending) {
-        let stream = push.record.stream
+        let stream = push.stream
         switch push.action {
         case .pass: preconditionFailure("a decision never passes")
         case .answer(let answer):
             let isTaken = server.writer.write(
-                answer, id: push.record.id, sentID: push.hasClientID ? push.record.request[.id] : nil,
-                uniqueID: push.record.uniqueID,
+                answer, id: push.record.id, sentID: push.sentID, uniqueID: push.uniqueID,
                 date: server.settings.clockOffset.map {
                     HTTPDate.text(unixTime: Int(WallClock.system.now / 1_000 + $0))
                 }
@@ -181,7 +188,7 @@ final class PushConnection: ServerConnectionHandler {
 
     private func seal(_ push: consuming Pending, _ outcome: PushOutcome) {
         push.record.outcome = outcome
-        let hasClientID = push.hasClientID
+        let hasClientID = push.sentID != nil
         server.seal(push.record, hasClientID: hasClientID)
     }
 }

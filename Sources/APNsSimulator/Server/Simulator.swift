@@ -1,7 +1,7 @@
 package import Network
 package import PushSealing
 
-/// The simulated APNs: both environments on several event loops with shared state.
+/// The simulated APNs, both environments on several event loops, and Web Push services, with shared state.
 package final class Simulator: Sendable {
     /// The options for starting the simulator.
     package struct Options: Sendable {
@@ -14,6 +14,10 @@ package final class Simulator: Sendable {
         /// 0: a free port chosen by the system.
         package var productionPort: UInt16 = 0
         package var sandboxPort: UInt16 = 0
+        /// `nil`: no Web Push services.
+        package var webPushPort: UInt16?
+        /// The host of Web Push endpoints.
+        package var webPushHost = "localhost"
         /// How pushes are printed to standard output; `nil`: not at all.
         package var print: PushPrinter.Form?
         /// The keys that open sealed notifications when pushes are shown.
@@ -28,10 +32,17 @@ package final class Simulator: Sendable {
     let notificationKeys: [NotificationKey]
     /// The address of each environment.
     package let addresses: [PushEnvironment: SocketAddress]
+    private let webPushDoor: WebPushDoor?
+    /// The origin of Web Push endpoints; `nil` without Web Push services.
+    package let webPushOrigin: String?
 
     /// Starts serving.
+    ///
+    /// - Parameters:
+    ///   - tls: For HTTP/2.
+    ///   - webPushTLS: For HTTP/1.1.
     package static func start(
-        _ options: Options, tls: TLSServerContext
+        _ options: Options, tls: TLSServerContext, webPushTLS: TLSServerContext
     ) async throws(NetworkError) -> Simulator {
         let shared = Lock(Shared(SimulatorState(options.start)))
         let printer = options.print.map { PushPrinter($0, keys: options.notificationKeys) }
@@ -62,15 +73,25 @@ package final class Simulator: Sendable {
             servers.append(server)
             addresses = bound
         }
+        var webPush: (door: WebPushDoor, origin: String)?
+        if let port = options.webPushPort {
+            guard let address = SocketAddress(ip: options.host, port: port) else {
+                throw .badAddress(options.host)
+            }
+            webPush = try await WebPushDoor.start(
+                at: address, host: options.webPushHost, tls: webPushTLS, shared: shared, printer: printer)
+        }
         return Simulator(
-            shared: shared, servers: servers, addresses: addresses, notificationKeys: options.notificationKeys
-        )
+            shared: shared, servers: servers, addresses: addresses, webPush: webPush,
+            notificationKeys: options.notificationKeys)
     }
 
     private init(
         shared: Lock<Shared>, servers: [LoopBound<PushServer>], addresses: [PushEnvironment: SocketAddress],
-        notificationKeys: [NotificationKey]
+        webPush: (door: WebPushDoor, origin: String)?, notificationKeys: [NotificationKey]
     ) {
+        webPushDoor = webPush?.door
+        webPushOrigin = webPush?.origin
         self.notificationKeys = notificationKeys
         self.shared = shared
         self.servers = servers
@@ -79,6 +100,7 @@ package final class Simulator: Sendable {
 
     /// Stops serving and closes all connections.
     package func stop() async {
+        await webPushDoor?.stop()
         for server in servers {
             await server.loop.run { _ in server.value.stop() }
             await server.loop.stop()

@@ -46,6 +46,10 @@ package struct SimulatorState: Sendable {
     package private(set) var log: PushLog
     /// The counters of each environment.
     package var statistics = PerEnvironment(Statistics())
+    /// The counters of Web Push.
+    package private(set) var webPushStatistics = Statistics()
+    /// The Web Push subscriptions.
+    package var subscriptions = SubscriptionRegistry()
     private var activities = ActivityMemory()
     private var messageIDs = MessageIDMemory()
     private var generator: SeededGenerator
@@ -74,15 +78,41 @@ package struct SimulatorState: Sendable {
         case .failure(let refusal): decision.refuse(refusal)
         case .success(let push):
             let rule = rules.isEmpty ? nil : rules.indices.first { rules[$0].takes(push, in: environment) }
-            if let rule {
-                decision.rule = rules[rule].id
-                latency = rules[rule].latency ?? latency
-                decision.action = rules[rule].action
-            }
-            if rule == nil || decision.action == .pass { applyDevice(push, environment, &decision) }
+            if passes(rule, &decision, &latency) { applyDevice(push, environment, &decision) }
         }
         if latency != .none { decision.delay = latency.sample(using: &generator) }
         return decision
+    }
+
+    /// Decides what to do with a Web Push that the validator accepted or refused.
+    ///
+    /// - Parameter vendor: The vendor of the endpoint.
+    package mutating func decide(
+        _ push: Result<CheckedWebPush, WebPushRefusal>, by vendor: WebPushVendor
+    ) -> Decision {
+        var decision = Decision(action: .stall, delay: .zero, id: MessageID(using: &generator))
+        var latency = settings.latency
+        do throws(WebPushRefusal) {
+            let push = try push.get()
+            if passes(rules.indices.first { rules[$0].takes(push) }, &decision, &latency) {
+                try subscriptions.accept(push)
+                decision.action = .answer(ScriptedAnswer(status: vendor.acceptedStatus, reason: nil))
+            }
+        } catch {
+            decision.action = .answer(ScriptedAnswer(error, by: vendor))
+            decision.detail = error.detail
+        }
+        if latency != .none { decision.delay = latency.sample(using: &generator) }
+        return decision
+    }
+
+    /// Applies a rule, if any; returns whether the push gets the default answer.
+    private func passes(_ rule: Int?, _ decision: inout Decision, _ latency: inout Latency) -> Bool {
+        guard let rule else { return true }
+        decision.rule = rules[rule].id
+        latency = rules[rule].latency ?? latency
+        decision.action = rules[rule].action
+        return decision.action == .pass
     }
 
     private mutating func applyDevice(
@@ -104,7 +134,11 @@ package struct SimulatorState: Sendable {
     package mutating func seal(_ record: PushRecord, hasClientID: Bool) -> UInt64 {
         let earlier =
             hasClientID ? messageIDs.note(record.id, isAccepted: record.outcome.isAccepted) : .nothing
-        statistics[record.environment].count(record.outcome, isRepeated: earlier)
+        switch record.push {
+        case .apns(let push): statistics[push.environment].count(record.outcome, isRepeated: earlier)
+        case .webPush(let push):
+            webPushStatistics.count(record.outcome, isUndecryptable: push.isUndecryptable)
+        }
         log.append(record)
         return log.last
     }
@@ -156,6 +190,8 @@ package struct SimulatorState: Sendable {
         for environment in PushEnvironment.allCases {
             statistics[environment] = statistics[environment].afterReset
         }
+        webPushStatistics = Statistics()
+        subscriptions.removeAll()
         activities = ActivityMemory()
         messageIDs = MessageIDMemory()
         generator = SeededGenerator(seed: start.seed)

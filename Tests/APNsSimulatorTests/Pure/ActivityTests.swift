@@ -1,5 +1,4 @@
 import APNsSimulator
-import HTTP2
 import Testing
 
 @Suite("Live Activities of the simulator", .timeLimit(.minutes(2)))
@@ -48,8 +47,7 @@ struct SimulatedActivityTests {
         push.set("apns-push-type", "liveactivity")
         push.payload = #"{"aps":{"event":"update","content-state":{"status":"a\u001b"},"timestamp":1}}"#
         let record = PushRecord(
-            receivedAt: 0, environment: .production, connection: 1, stream: StreamID(rawValue: 1),
-            request: push.request, id: MessageID(high: 0, low: 0), uniqueID: nil, detail: nil, rule: nil,
+            receivedAt: 0, push: push.recorded(), id: MessageID(high: 0, low: 0), detail: nil, rule: nil,
             outcome: .answered(status: 200, reason: nil))
         let card = PushCard.text(record, utcOffset: 0)
         #expect(

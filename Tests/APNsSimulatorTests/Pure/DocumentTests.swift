@@ -68,6 +68,18 @@ struct DocumentTests {
         #expect(try names(behind: "limit fields") == Set(shown))
     }
 
+    @Test("It documents exactly the fields of a subscription, and Apple's and Mozilla's answers")
+    func webPush() throws {
+        let problem = #expect(throws: ControlError.self) { try WebPushSubscription(["unknown field": 1]) }
+        #expect(try names(behind: "subscription fields") == fields(in: problem))
+        for vendor in WebPushVendor.allCases { #expect(text.contains("`\(vendor.rawValue)`")) }
+        for fault in WebPushFault.allCases {
+            let (status, reason) = WebPushVendor.apple.answer(to: fault)
+            #expect(text.contains("\(status) `\(reason)`"), "\(fault)")
+            #expect(text.contains(WebPushVendor.mozilla.answer(to: fault).reason), "\(fault)")
+        }
+    }
+
     /// The fields listed in the refusal of an unknown one.
     private func fields(in problem: ControlError?) throws -> Set<String> {
         let list = try #require(problem?.sentence.components(separatedBy: "; known fields: ").last)

@@ -9,8 +9,8 @@ struct RecordingTests {
         _ outcome: PushOutcome = .answered(status: 200, reason: nil)
     ) -> PushRecord {
         PushRecord(
-            receivedAt: 0, environment: .production, connection: 1, stream: StreamID(rawValue: stream),
-            request: PushFixture().request, id: id, uniqueID: nil, detail: nil, rule: nil, outcome: outcome)
+            receivedAt: 0, push: PushFixture().recorded(stream), id: id, detail: nil, rule: nil,
+            outcome: outcome)
     }
 
     private func log(_ count: Int32, kept: Int) -> PushLog {
@@ -26,7 +26,7 @@ struct RecordingTests {
         #expect(first.records.map(\.sequence) == [1, 2, 3, 4])
         #expect(first.next == 4 && first.hasMore && first.missed == 0)
         let rest = log.page(after: first.next, limit: 100) { _ in true }
-        #expect(rest.records.map(\.stream.rawValue) == [4, 5, 6, 7, 8, 9])
+        #expect(rest.records.compactMap(\.apns?.stream.rawValue) == [4, 5, 6, 7, 8, 9])
         #expect(rest.next == 10 && !rest.hasMore)
         #expect(log.page(after: 10, limit: 1) { _ in true }.records.isEmpty)
         #expect(log.page(after: .max, limit: 1) { _ in true }.next == 10)
@@ -38,15 +38,17 @@ struct RecordingTests {
         #expect(log.dropped == 15)
         let page = log.page(after: 3, limit: 100) { _ in true }
         #expect(page.records.map(\.sequence) == Array(16...25))
-        #expect(page.records.map(\.stream.rawValue) == Array(15...24))
+        #expect(page.records.compactMap(\.apns?.stream.rawValue) == Array(15...24))
         #expect(page.missed == 12)
         #expect(log.page(after: 20, limit: 2) { _ in true }.records.map(\.sequence) == [21, 22])
     }
 
     @Test("A filter skips pushes and advances the cursor")
     func filtered() {
-        let page = log(10, kept: 5).page(after: 0, limit: 2) { $0.stream.rawValue % 2 == 1 }
-        #expect(page.records.map(\.stream.rawValue) == [5, 7])
+        let page = log(10, kept: 5).page(after: 0, limit: 2) {
+            $0.apns.map { $0.stream.rawValue % 2 == 1 } ?? false
+        }
+        #expect(page.records.compactMap(\.apns?.stream.rawValue) == [5, 7])
         #expect(page.next == 8 && page.hasMore)
     }
 

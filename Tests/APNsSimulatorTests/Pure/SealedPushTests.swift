@@ -1,5 +1,4 @@
 import APNsSimulator
-import HTTP2
 import JSON
 import PushSealing
 import Testing
@@ -13,8 +12,7 @@ struct SealedPushTests {
         var push = PushFixture()
         push.payload = #"{"aps":{"alert":"Visible"},"sealed":"\#(sealed)",\#(visible)}"#
         return PushRecord(
-            receivedAt: 0, environment: .production, connection: 1, stream: StreamID(rawValue: 1),
-            request: push.request, id: MessageID(high: 0, low: 0), uniqueID: nil, detail: nil, rule: nil,
+            receivedAt: 0, push: push.recorded(), id: MessageID(high: 0, low: 0), detail: nil, rule: nil,
             outcome: .answered(status: 200, reason: nil))
     }
 

@@ -58,6 +58,14 @@ struct PushFixture {
         return PushRequest(ServerRequest(fields: fields, body: Array(payload.utf8)))
     }
 
+    /// The push as recorded.
+    func recorded(_ stream: Int32 = 1) -> PushRecord.Push {
+        .apns(
+            APNsPush(
+                environment: environment, connection: 1, stream: StreamID(rawValue: stream), request: request,
+                uniqueID: nil))
+    }
+
     /// The validator's result on a fresh connection with any key.
     func check() -> Result<CheckedPush, PushRefusal> {
         var trust = ConnectionTrust()

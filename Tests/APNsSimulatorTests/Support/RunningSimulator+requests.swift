@@ -43,7 +43,8 @@ extension RunningSimulator {
         return Self.answer(result)
     }
 
-    private static func answer(_ result: Tool.Result) -> PushAnswer {
+    /// curl's output, parsed.
+    static func answer(_ result: Tool.Result) -> PushAnswer {
         var answer = PushAnswer(curl: result.status)
         let parts = result.output.split(separator: "\r\n\r\n", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { return answer }

@@ -59,6 +59,8 @@ final class RunningSimulator: Sendable {
     var certificateFile: String { directory.file("certificate.pem") }
     var controlURL: String { ready["controlURL"]?.string ?? "" }
 
+    var webPushURL: String { ready["webPushURL"]?.string ?? "" }
+
     func url(_ environment: PushEnvironment) -> String {
         ready[environment == .production ? "productionURL" : "sandboxURL"]?.string ?? ""
     }
