@@ -93,7 +93,7 @@ STEPS = [
     Step("generated-clients", "clients generated from docs/reference/openapi.yaml",
          f"BIN={SHIPPED} Tests/GeneratedClients/run", (ALL,), 300, needs=("test",), after=("image",)),
     Step("mcp", "MCP with the SDKs' clients", f"BIN={SHIPPED} Tests/MCP/run", (ALL,), 300, needs=("test",), after=("image",)),
-    Step("webpush", "what http_ece and py_vapid read of WebPush's messages and tokens", "Tests/WebPush/run", (ALL,), 180,
+    Step("webpush", "http_ece and py_vapid against WebPush and the simulator", "Tests/WebPush/run", (ALL,), 180,
          needs=("test",), after=("build",)),
     Step("browser", "web pages of other origins in Chromium", f"BIN={SHIPPED} Tests/Browser/run", (ALL,), 180,
          needs=("browser",), after=("image",)),
