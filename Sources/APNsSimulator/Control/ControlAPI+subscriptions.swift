@@ -41,6 +41,7 @@ extension WebPushSubscription {
         var fields = try FieldReader(value, "a subscription")
         let vendor = try fields.choice("vendor", of: WebPushVendor.self) ?? .mozilla
         let isAndroid = try fields.bool("android") ?? false
+        let origin = try fields.string("origin")
         let senderKey = try fields.base64("applicationServerKey")
         var keys = try FieldReader(fields.value("keys") ?? [:], "`keys`")
         let privateKey = try keys.base64("privateKey")
@@ -50,6 +51,9 @@ extension WebPushSubscription {
         guard !isAndroid || vendor == .mozilla else {
             throw ControlError("`android` is only for `vendor` \"mozilla\"")
         }
+        guard origin.map(Self.isOrigin) ?? true else {
+            throw ControlError("`origin` must be https:// and a host, perhaps with a port other than 443")
+        }
         guard senderKey.map(P256.isPublicKey) ?? true else {
             throw ControlError("`applicationServerKey` must be a P-256 key of 65 bytes")
         }
@@ -57,11 +61,22 @@ extension WebPushSubscription {
         guard
             let made = WebPushSubscription(
                 vendor: vendor, privateKey: privateKey, auth: auth, senderKey: senderKey,
-                isAndroid: isAndroid, using: &generator)
+                isAndroid: isAndroid, origin: origin, using: &generator)
         else {
             throw ControlError("`privateKey` must be a P-256 scalar of 32 bytes, `auth` 16 bytes")
         }
         self = made
+    }
+
+    /// Whether a text is the origin of an https URL (RFC 6454, section 6.2).
+    private static func isOrigin(_ text: String) -> Bool {
+        let parts = text.dropFirst("https://".count).split(separator: ":", omittingEmptySubsequences: false)
+        guard text.hasPrefix("https://"), (1...2).contains(parts.count), let host = parts.first else {
+            return false
+        }
+        let isPort = parts.count == 1 || UInt16(parts[1]).map { String($0) == parts[1] && $0 != 443 } ?? false
+        return !host.isEmpty && isPort
+            && host.utf8.allSatisfy { 0x61...0x7A ~= $0 || 0x30...0x39 ~= $0 || $0 == 0x2D || $0 == 0x2E }
     }
 
     /// The subscription for the control API, with the members of a browser's `PushSubscription`.
@@ -69,7 +84,7 @@ extension WebPushSubscription {
         var object = JSON.Object()
         object["id"] = .string(id)
         object["vendor"] = .string(vendor.rawValue)
-        object["endpoint"] = .string(origin + target)
+        object["endpoint"] = .string((self.origin ?? origin) + target)
         object["keys"] = [
             "p256dh": .string(Base64URL.encode(publicKey)), "auth": .string(Base64URL.encode(auth)),
         ]

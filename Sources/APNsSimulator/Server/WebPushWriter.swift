@@ -3,14 +3,7 @@ import JSON
 
 /// Encodes answers to Web Pushes as a vendor does.
 package enum WebPushWriter {
-    /// The messages of Mozilla's errors (autopush-rs, autoendpoint/src/error.rs).
-    private static let mozillaMessages: [Int: String] = [
-        102: "Invalid endpoint", 103: "Expired URL endpoint", 104: "Data payload too large",
-        105: "Endpoint became unavailable", 106: "Invalid subscription", 109: "Invalid authentication",
-        110: "Invalid crypto keys specified", 111: "Missing TTL header", 112: "Invalid TTL header value",
-        113: "Invalid Topic header value", 201: "Use exponential back-off for retries",
-    ]
-    /// The errno of errors without one of their own.
+    /// Mozilla's errno of errors without one of their own.
     private static let mozillaUnknown = 999
 
     /// The HTTP response.
@@ -72,12 +65,17 @@ package enum WebPushWriter {
         }
     }
 
+    /// Source: autopush-rs, autoendpoint/src/error.rs.
+    ///
+    /// - Parameter reason: The errno and the message, or one of them.
     private static func mozilla(_ reason: String, _ status: Int) -> [UInt8] {
-        let number = Int(reason)
+        let parts = reason.split(separator: " ", maxSplits: 1)
+        let number = parts.first.flatMap { Int($0) }
+        let message = number == nil ? reason : parts.count == 2 ? String(parts[1]) : ""
         let value: JSON.Value = [
             "code": .int(status), "errno": .int(number ?? mozillaUnknown),
             "error": .string(Status(rawValue: status).reason),
-            "message": .string(number.flatMap { mozillaMessages[$0] } ?? reason),
+            "message": .string(message),
             "more_info": "http://autopush.readthedocs.io/en/latest/http.html#error-codes",
         ]
         return value.encoded()

@@ -13,6 +13,8 @@ package struct WebPushSubscription: Sendable {
     /// `p256dh`: 04, x and y.
     package let publicKey: [UInt8]
     package let auth: [UInt8]
+    /// The origin of the endpoint, instead of the simulator's own.
+    package let origin: String?
     /// Whether Firefox on Android made it, for which Mozilla's service accepts less.
     package let isAndroid: Bool
     /// The key of the only sender whose pushes are accepted (RFC 8292, section 4); `nil`: the first one to push.
@@ -27,7 +29,7 @@ package struct WebPushSubscription: Sendable {
     ///   - auth: `nil` makes one.
     package init?(
         vendor: WebPushVendor, privateKey: [UInt8]? = nil, auth: [UInt8]? = nil, senderKey: [UInt8]? = nil,
-        isAndroid: Bool = false, using generator: inout some RandomNumberGenerator
+        isAndroid: Bool = false, origin: String? = nil, using generator: inout some RandomNumberGenerator
     ) {
         let scalar = privateKey ?? P256.randomScalar(using: &generator)
         let secret = auth ?? RandomBytes.make(Self.authBytes, using: &generator)
@@ -38,6 +40,7 @@ package struct WebPushSubscription: Sendable {
         self.publicKey = publicKey
         self.auth = secret
         self.isAndroid = isAndroid
+        self.origin = origin
         self.senderKey = senderKey
     }
 

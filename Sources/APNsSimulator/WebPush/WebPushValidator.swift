@@ -26,7 +26,7 @@ package struct WebPushValidator: Sendable {
     ]
     private static let urgencies = ["very-low", "low", "normal", "high"]
 
-    /// The origin of the endpoints.
+    /// The origin of the endpoints that have no other.
     package let origin: String
 
     /// A validator for endpoints of an origin.
@@ -57,7 +57,7 @@ package struct WebPushValidator: Sendable {
         }
         try checkBody(request, to: subscription)
         let token = try VAPIDAuthorization(request.headers["authorization"])
-        try token.check(for: origin, by: subscription.vendor, now: now)
+        try token.check(for: subscription.origin ?? origin, by: subscription.vendor, now: now)
         guard subscription.senderKey == nil || subscription.senderKey == token.publicKey else {
             throw WebPushRefusal(.keyMismatch, "the subscription was made with another key than `k`")
         }

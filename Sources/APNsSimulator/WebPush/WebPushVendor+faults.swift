@@ -1,7 +1,7 @@
 extension WebPushVendor {
     /// The status and the reason with which the vendor refuses a push.
     ///
-    /// The reason is Apple's word, Mozilla's `errno`, or a text of the others. Where the vendor's own is unknown, it is
+    /// The reason is Apple's word, Mozilla's `errno` and message, or a text of the others. Where the vendor's own is unknown, it is
     /// a likely one with the right status.
     package func answer(to fault: WebPushFault) -> (status: Int, reason: String) {
         switch self {
@@ -57,16 +57,20 @@ extension WebPushVendor {
     /// Source: autopush-rs, autoendpoint/src/error.rs.
     private static func mozilla(_ fault: WebPushFault) -> (Int, String) {
         switch fault {
-        case .unknownEndpoint: (404, "102")
-        case .gone: (410, "106")
-        case .method: (405, "999")
-        case .request, .urgency: (400, "999")
-        case .missingTimeToLive: (400, "111")
-        case .timeToLive: (400, "112")
-        case .topic: (400, "113")
-        case .contentEncoding: (400, "110")
-        case .tooLarge: (413, "104")
-        case .authorization, .token, .publicKey, .keyMismatch: (401, "109")
+        case .unknownEndpoint: (404, "102 Invalid endpoint")
+        case .gone: (410, "106 Invalid subscription")
+        case .method: (405, "999 Method not allowed")
+        case .request: (400, "999 Invalid request")
+        case .urgency: (400, "999 Invalid Urgency header value")
+        case .missingTimeToLive: (400, "111 Missing TTL header")
+        case .timeToLive: (400, "112 Invalid TTL header value")
+        case .topic: (400, "113 Invalid Topic header value")
+        case .contentEncoding: (400, "110 Invalid content encoding")
+        case .tooLarge: (413, "104 Data payload too large")
+        case .authorization: (401, "109 Missing or invalid authorization")
+        case .token: (401, "109 Invalid VAPID token")
+        case .publicKey: (401, "109 Invalid VAPID public key")
+        case .keyMismatch: (401, "109 VAPID public key mismatch")
         }
     }
 

@@ -18,11 +18,12 @@ struct WebPushServiceTests {
     /// Sends a push with curl.
     private func push(
         _ simulator: RunningSimulator, to subscription: JSON.Value, _ body: [UInt8]? = nil,
-        _ headers: [String] = [], maxSeconds: Double = 30
+        _ headers: [String] = [], audience: String? = nil, maxSeconds: Double = 30
     ) async throws -> PushAnswer {
         var sample = try WebPushFixture()
         sample.claims = [
-            "aud": simulator.ready["webPushURL"], "exp": .int(Int64(Date().timeIntervalSince1970) + 3_600),
+            "aud": .string(audience ?? simulator.webPushURL),
+            "exp": .int(Int64(Date().timeIntervalSince1970) + 3_600),
         ]
         let file = simulator.directory.file(UUID().uuidString)
         try Data(body ?? sample.body).write(to: URL(fileURLWithPath: file))
@@ -35,7 +36,9 @@ struct WebPushServiceTests {
         return try await RunningSimulator.answer(
             Tool.curl.run(
                 [
-                    "-sS", "--http1.1", "--cacert", simulator.certificateFile, "-D", "-", "-m",
+                    "-sS", "--http1.1", "--connect-to",
+                    "web.push.apple.com:443:" + simulator.webPushURL.dropFirst("https://".count), "--cacert",
+                    simulator.certificateFile, "-D", "-", "-m",
                     String(maxSeconds), "--data-binary", "@" + file,
                 ] + fields.flatMap { ["-H", $0] } + [subscription["endpoint"]?.string ?? ""]))
     }
@@ -84,6 +87,19 @@ struct WebPushServiceTests {
         #expect(pushes[0]["payload"]?["notification"]?["title"] == "Hello" && pushes[0]["ttl"] == 60)
         #expect(pushes[0]["headers"]?["authorization"] == nil)
         #expect(try await simulator.control("GET", "/stats")["webpush"]?["undecryptable"] == 1)
+    }
+
+    @Test("An endpoint may have a vendor's own origin, which is then the audience")
+    func origins() async throws {
+        let simulator = try await RunningSimulator([
+            "--webpush-port", "0", "--certificate-name", "web.push.apple.com",
+        ])
+        let made = try await simulator.control(
+            "POST", "/webpush/subscriptions", #"{"vendor":"apple","origin":"https://web.push.apple.com"}"#)
+        #expect(made["endpoint"]?.string?.hasPrefix("https://web.push.apple.com/Q") == true)
+        #expect(try await push(simulator, to: made).reason == "BadJwtToken")
+        #expect(try await push(simulator, to: made, audience: "https://web.push.apple.com").status == 201)
+        #expect(try await simulator.pushes().last?["host"] == "web.push.apple.com")
     }
 
     @Test("Refused requests get the vendor's reason; other paths and methods are refused")
@@ -140,6 +156,11 @@ struct WebPushServiceTests {
         ]
         for body in refused {
             #expect(try await simulator.control("POST", path, body)["ok"] == false, "\(body)")
+        }
+        for origin in [
+            "http://a", "https://", "https://a:443", "https://a:0x1", "https://a/", "https://A", "a",
+        ] {
+            #expect(try await simulator.control("POST", path, #"{"origin":"\#(origin)"}"#)["ok"] == false)
         }
         let bound = try await simulator.control(
             "POST", path, #"{"applicationServerKey":"\#(WebPushFixture.publicKey)"}"#)

@@ -3,6 +3,7 @@ import HTTPServer
 import JSON
 import PushSealing
 import Testing
+import WebPush
 
 @Suite("Answers to Web Push", .timeLimit(.minutes(2)))
 struct WebPushAnswerTests {
@@ -37,7 +38,11 @@ struct WebPushAnswerTests {
     @Test("Apple's reasons and Mozilla's numbers are those of their documentation")
     func documented() {
         for (fault, wanted) in Self.table {
-            for (vendor, answer) in wanted { #expect(vendor.answer(to: fault) == answer, "\(fault)") }
+            for (vendor, wanted) in wanted {
+                let answer = vendor.answer(to: fault)
+                #expect(answer.status == wanted.0, "\(fault)")
+                #expect(answer.reason.split(separator: " ").first ?? "" == wanted.1, "\(fault)")
+            }
         }
     }
 
@@ -70,7 +75,7 @@ struct WebPushAnswerTests {
         #expect(text(refused(.google)) == "push subscription has unsubscribed or expired.\n")
         let mozilla = try json(refused(.mozilla))
         #expect(mozilla["code"] == 410 && mozilla["errno"] == 106 && mozilla["error"] == "Gone")
-        #expect(mozilla["message"] == "Invalid subscription")
+        #expect(mozilla["message"] == "Invalid subscription" && mozilla["more_info"] != nil)
         let microsoft = refused(.microsoft)
         #expect(microsoft.status == 410 && microsoft.body.isEmpty)
         #expect(microsoft.headers["X-WNS-STATUS"] == "dropped")
@@ -109,6 +114,32 @@ struct WebPushAnswerTests {
         for vendor in WebPushVendor.allCases {
             #expect(text(response(page, vendor)) == "<html>")
             #expect(response(none, vendor).body.isEmpty)
+        }
+    }
+
+    @Test("The relay reacts to each answer as to the vendor's", arguments: WebPushVendor.allCases)
+    func relay(vendor: WebPushVendor) throws {
+        let service = PushService(rawValue: vendor.rawValue) ?? .other
+        for fault in WebPushFault.allCases {
+            let sent = response(ScriptedAnswer(WebPushRefusal(fault, ""), by: vendor), vendor)
+            let answer = Answer(status: sent.status.rawValue, service: service, body: sent.body)
+            guard case .rejected(let rejection) = answer.outcome else {
+                Issue.record("\(fault) is accepted")
+                continue
+            }
+            let wanted: Rejection.Kind =
+                switch fault {
+                case .unknownEndpoint: .gone
+                case .gone: vendor == .unifiedpush ? .later : .gone
+                case .tooLarge: .tooLarge
+                case .authorization, .token, .publicKey: .configuration
+                case .keyMismatch: [.apple, .google, .mozilla].contains(vendor) ? .wrongKey : .configuration
+                default: .refused
+                }
+            #expect(rejection.kind == wanted, "\(fault)")
+            // The relay knows no reason of a fault that it can't make, nor the texts of three vendors.
+            let hasReason = vendor == .apple && ![.gone, .method].contains(fault)
+            if hasReason { #expect(rejection.reason != nil, "\(fault)") }
         }
     }
 
