@@ -64,8 +64,12 @@ package struct SubscriptionRegistry: Sendable {
     /// The targets in the order in which the subscriptions were made.
     private var order: [String] = []
 
+    private let max: Int
+
     /// No subscriptions.
-    package init() {}
+    ///
+    /// - Parameter max: The maximum number.
+    package init(max: Int = subscriptionsMax) { self.max = max }
 
     /// All subscriptions, oldest first.
     package var all: [WebPushSubscription] { order.compactMap { byTarget[$0] } }
@@ -75,7 +79,7 @@ package struct SubscriptionRegistry: Sendable {
 
     /// Adds a subscription; false when there are too many.
     package mutating func add(_ subscription: WebPushSubscription) -> Bool {
-        guard order.count < Self.subscriptionsMax else { return false }
+        guard order.count < max else { return false }
         order.append(subscription.target)
         byTarget[subscription.target] = subscription
         return true

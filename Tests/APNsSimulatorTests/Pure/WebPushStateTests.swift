@@ -41,7 +41,7 @@ struct WebPushStateTests {
         #expect(try answer()?.reason == "VapidPkHashMismatch")
     }
 
-    @Test("A deleted subscription is gone, also for a valid push with another key's rule")
+    @Test("A deleted subscription is gone, also when a rule lets its pushes pass")
     mutating func gone() throws {
         #expect(state.subscriptions.unsubscribe("other") == false)
         #expect(state.subscriptions.unsubscribe(push.subscription.id) == true)
@@ -53,6 +53,17 @@ struct WebPushStateTests {
         #expect(try answer()?.status == 410)
         state.reset()
         #expect(state.subscriptions.all.isEmpty)
+    }
+
+    @Test("There is a limit of subscriptions, in which those that are gone count")
+    func limit() throws {
+        var registry = SubscriptionRegistry(max: 2)
+        let made = try (0..<3).map { _ in try WebPushSubscription([:]) }
+        #expect(registry.add(made[0]) == true && registry.add(made[1]) == true)
+        #expect(registry.unsubscribe(nil) == true)
+        #expect(registry.add(made[2]) == false)
+        #expect(registry.all.map(\.id) == made.dropLast().map(\.id))
+        #expect(registry.all.allSatisfy { $0.isGone })
     }
 
     @Test("Rules apply to valid pushes of their transport, vendor and subscription")
