@@ -88,7 +88,7 @@ package struct WebPushValidator: Sendable {
         let expected = timeToLive > 0 ? "cache" : "no-cache"
         guard policy == expected else {
             throw WebPushRefusal(
-                .request, "`X-WNS-Cache-Policy` must be \(expected) with `TTL` \(timeToLive)")
+                .cachePolicy, "`X-WNS-Cache-Policy` must be \(expected) with `TTL` \(timeToLive)")
         }
     }
 

@@ -19,7 +19,7 @@ extension WebPushVendor {
         case .unknownEndpoint: (404, "BadPath")
         case .gone: (410, "Unregistered")
         case .method: (405, "MethodNotAllowed")
-        case .request, .contentEncoding: (400, "BadWebPushRequest")
+        case .request, .cachePolicy, .contentEncoding: (400, "BadWebPushRequest")
         case .missingTimeToLive, .timeToLive: (400, "BadTtl")
         case .urgency: (400, "BadUrgency")
         case .topic: (400, "BadWebPushTopic")
@@ -36,7 +36,7 @@ extension WebPushVendor {
         case .unknownEndpoint: (404, "A valid push subscription endpoint should be specified in the URL.")
         case .gone: (410, "push subscription has unsubscribed or expired.")
         case .method: (405, "Method Not Allowed")
-        case .request: (400, "Invalid request.")
+        case .request, .cachePolicy: (400, "Invalid request.")
         case .missingTimeToLive: (400, "TTL header must be specified.")
         case .timeToLive: (400, "invalid TTL header.")
         case .urgency: (400, "invalid Urgency header.")
@@ -60,7 +60,7 @@ extension WebPushVendor {
         case .unknownEndpoint: (404, "102 Invalid endpoint")
         case .gone: (410, "106 Invalid subscription")
         case .method: (405, "999 Method not allowed")
-        case .request: (400, "999 Invalid request")
+        case .request, .cachePolicy: (400, "999 Invalid request")
         case .urgency: (400, "999 Invalid Urgency header value")
         case .missingTimeToLive: (400, "111 Missing TTL header")
         case .timeToLive: (400, "112 Invalid TTL header value")
@@ -79,7 +79,8 @@ extension WebPushVendor {
         case .unknownEndpoint: (404, "The channel URI is not recognized")
         case .gone: (410, "The channel expired")
         case .method: (405, "Method Not Allowed")
-        case .request: (400, "X-WNS-Cache-Policy does not match the TTL, or a header is repeated")
+        case .request: (400, "A header is repeated")
+        case .cachePolicy: (400, "X-WNS-Cache-Policy does not match the TTL")
         case .missingTimeToLive: (400, "TTL is missing")
         case .timeToLive: (400, "TTL is invalid")
         case .urgency: (400, "Urgency is invalid")
@@ -101,7 +102,7 @@ extension WebPushVendor {
         case .tooLarge: (413, "request entity too large")
         case .authorization, .token, .publicKey: (401, "unauthorized")
         case .keyMismatch: (403, "forbidden")
-        case .request, .missingTimeToLive, .timeToLive, .urgency, .topic, .contentEncoding:
+        case .request, .missingTimeToLive, .timeToLive, .urgency, .topic, .cachePolicy, .contentEncoding:
             (400, "invalid request")
         }
     }

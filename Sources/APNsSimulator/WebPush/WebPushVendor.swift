@@ -43,12 +43,14 @@ package enum WebPushFault: CaseIterable, Hashable, Sendable {
     /// The subscription was deleted.
     case gone
     case method
-    /// A header field was sent twice, or contradicts another.
+    /// A header field was sent twice.
     case request
     case missingTimeToLive
     case timeToLive
     case urgency
     case topic
+    /// Microsoft's header contradicts the time to live.
+    case cachePolicy
     case contentEncoding
     case tooLarge
     /// `Authorization` is missing or has another form.
