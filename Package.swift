@@ -169,8 +169,8 @@ let package = Package(
         tests(
             "APNsSimulatorTests",
             [
-                "APNsSimulator", "Cryptography", "HTTP2", "HTTPServer", "JSON", "Network", "ProgramTesting",
-                "Programs", "PushSealing", "WebPush",
+                "APNsSimulator", "Cryptography", "HTTP2", "HTTP2Testing", "HTTPServer", "JSON", "Network",
+                "ProgramTesting", "Programs", "PushSealing", "WebPush",
             ]),
         tests(
             "EndToEndTests",

@@ -1,7 +1,8 @@
 // A push service on Node's HTTP/2 and HTTP/1.1, whose paths choose the answer; or something else that listens.
 // Prints its port first, and at its end what it saw.
 //
-// usage: node push-service.mjs CERTIFICATE KEY h2|h1|garbage|reset|silent|proxy|refusing-proxy
+// usage: node push-service.mjs CERTIFICATE KEY h2|h1|garbage|reset|silent|refusing-proxy
+//        node push-service.mjs CERTIFICATE KEY proxy [HOST:PORT]     (where all tunnels lead)
 import http from 'node:http'
 import http2 from 'node:http2'
 import https from 'node:https'
@@ -9,7 +10,7 @@ import net from 'node:net'
 import tls from 'node:tls'
 import { readFileSync } from 'node:fs'
 
-const [certificate, key, mode] = process.argv.slice(2)
+const [certificate, key, mode, target] = process.argv.slice(2)
 const secrets = { cert: readFileSync(certificate), key: readFileSync(key) }
 const seen = { requests: 0, connections: 0, protocols: {}, paths: {}, tunnels: 0, last: {} }
 
@@ -62,7 +63,7 @@ const servers = {
   proxy: () => http.createServer().on('connect', (request, socket) => {
     seen.tunnels += 1
     seen.last = { target: request.url, ...request.headers }
-    const [host, port] = request.url.split(':')
+    const [host, port] = (target ?? request.url).split(':')
     const server = net.connect(Number(port), host, () => {
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
       server.pipe(socket)
