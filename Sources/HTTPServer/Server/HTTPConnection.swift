@@ -54,6 +54,11 @@ final class HTTPConnection: ChannelHandler {
     // MARK: ChannelHandler
 
     func channelActive(_ channel: Channel) {
+        if channel.alpn == "h2", let other = server.http2?() {
+            server.closed(self, channel)
+            channel.handler = other
+            return other.channelActive(channel)
+        }
         now = .current
         deadlines = ConnectionDeadlines(limits: server.limits, now: now)
         settle()

@@ -31,6 +31,11 @@ package struct HTTPServer: Sendable {
         package var isShared = false
         /// The TLS certificate; nil for plain TCP.
         package var tls: TLSServerContext?
+        /// Creates the handlers of connections that chose `h2` by ALPN, which the ledger no longer counts; nil if the
+        /// certificate's context doesn't offer it.
+        ///
+        /// Called on the loop.
+        package var http2: (@Sendable () -> (any ChannelHandler)?)?
         /// Limits and timeouts.
         package var limits = Limits()
         /// Called with the error number when connections can't be accepted for lack of descriptors or memory.
@@ -54,6 +59,7 @@ package struct HTTPServer: Sendable {
     ) async throws(NetworkError) -> HTTPServer {
         try await loop.run { loop throws(NetworkError) in
             let core = ServerCore(on: loop, service: service, limits: options.limits, ledger: ledger)
+            core.http2 = options.http2
             let address = try core.listen(
                 options.address, unixPath: options.unixPath, isShared: options.isShared, tls: options.tls,
                 onExhausted: options.onExhausted)

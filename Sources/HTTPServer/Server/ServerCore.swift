@@ -14,6 +14,8 @@ final class ServerCore {
     let service: Service
     let limits: Limits
     private let ledger: ConnectionLedger
+    /// Creates the handler of a connection that chose HTTP/2.
+    var http2: (() -> (any ChannelHandler)?)?
     private var listener: Listener?
     private var connections: [UInt64: HTTPConnection] = [:]
     private var lastConnectionID: UInt64 = 0
