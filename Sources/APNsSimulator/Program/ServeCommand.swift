@@ -73,10 +73,10 @@ enum ServeCommand {
         return keys
     }
 
-    /// The certificate for HTTP/2 and for HTTP/1.1.
+    /// The certificate for APNs, which has only HTTP/2, and for Web Push.
     private struct Contexts {
-        let http2: TLSServerContext
-        let http1: TLSServerContext
+        let apns: TLSServerContext
+        let webPush: TLSServerContext
     }
 
     /// Creates the certificate.
@@ -101,9 +101,9 @@ enum ServeCommand {
         defer { unsafe unlink(keyFile) }
         do throws(NetworkError) {
             return Contexts(
-                http2: try TLSServerContext(certificateFile: certificateFile, keyFile: keyFile, alpn: ["h2"]),
-                http1: try TLSServerContext(
-                    certificateFile: certificateFile, keyFile: keyFile, alpn: ["http/1.1"]))
+                apns: try TLSServerContext(certificateFile: certificateFile, keyFile: keyFile, alpn: ["h2"]),
+                webPush: try TLSServerContext(
+                    certificateFile: certificateFile, keyFile: keyFile, alpn: ["h2", "http/1.1"]))
         } catch {
             throw ProgramError(.unavailable, error.description)
         }
@@ -126,7 +126,7 @@ enum ServeCommand {
         simulated.print = options.print
         simulated.notificationKeys = try notificationKeys(options)
         do throws(NetworkError) {
-            return try await Simulator.start(simulated, tls: contexts.http2, webPushTLS: contexts.http1)
+            return try await Simulator.start(simulated, tls: contexts.apns, webPushTLS: contexts.webPush)
         } catch {
             throw ProgramError(.unavailable, error.description)
         }

@@ -11,7 +11,7 @@ package final class PushServer {
     static let stopDeadline = Duration.seconds(1)
 
     /// The limits of one connection; the stream limit is set per connection.
-    private static let limits: ServerLimits = {
+    static let limits: ServerLimits = {
         var limits = ServerLimits()
         // Answering before the end of an oversized payload loses the answer on many clients.
         limits.bodyBytes = 256 * 1024

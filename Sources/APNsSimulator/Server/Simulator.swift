@@ -39,8 +39,8 @@ package final class Simulator: Sendable {
     /// Starts serving.
     ///
     /// - Parameters:
-    ///   - tls: For HTTP/2.
-    ///   - webPushTLS: For HTTP/1.1.
+    ///   - tls: For APNs.
+    ///   - webPushTLS: For the Web Push services.
     package static func start(
         _ options: Options, tls: TLSServerContext, webPushTLS: TLSServerContext
     ) async throws(NetworkError) -> Simulator {
@@ -79,7 +79,8 @@ package final class Simulator: Sendable {
                 throw .badAddress(options.host)
             }
             webPush = try await WebPushDoor.start(
-                at: address, host: options.webPushHost, tls: webPushTLS, shared: shared, printer: printer)
+                at: address, host: options.webPushHost, tls: webPushTLS,
+                desk: WebPushDesk(shared: shared, printer: printer))
         }
         return Simulator(
             shared: shared, servers: servers, addresses: addresses, webPush: webPush,

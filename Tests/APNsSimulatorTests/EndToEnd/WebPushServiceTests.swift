@@ -18,7 +18,8 @@ struct WebPushServiceTests {
     /// Sends a push with curl.
     private func push(
         _ simulator: RunningSimulator, to subscription: JSON.Value, _ body: [UInt8]? = nil,
-        _ headers: [String] = [], audience: String? = nil, maxSeconds: Double = 30
+        _ headers: [String] = [], audience: String? = nil, http: String = "--http1.1",
+        maxSeconds: Double = 30
     ) async throws -> PushAnswer {
         var sample = try WebPushFixture()
         sample.claims = [
@@ -36,7 +37,7 @@ struct WebPushServiceTests {
         return try await RunningSimulator.answer(
             Tool.curl.run(
                 [
-                    "-sS", "--http1.1", "--connect-to",
+                    "-sS", http, "--connect-to",
                     "web.push.apple.com:443:" + simulator.webPushURL.dropFirst("https://".count), "--cacert",
                     simulator.certificateFile, "-D", "-", "-m",
                     String(maxSeconds), "--data-binary", "@" + file,
@@ -68,6 +69,34 @@ struct WebPushServiceTests {
         #expect(stats["production"]?["pushes"] == 0)
         try await simulator.line { $0.contains("  webpush  unifiedpush  localhost:") }
         try await simulator.line { $0 == "└ 200 accepted" }
+        #expect(try await simulator.stop() == 0)
+    }
+
+    @Test("With HTTP/2, responses are the same, and rules can reset a stream or cut the connection")
+    func http2() async throws {
+        let simulator = try await RunningSimulator([
+            "--webpush-port", "0", "--rule", #"{"count":1,"action":"reset"}"#, "--rule",
+            #"{"count":1,"action":"close"}"#, "--rule", #"{"count":1,"action":"stall"}"#,
+        ])
+        let made = try await subscribe(simulator, .mozilla)
+        let none: [String] = []
+        for _ in 0..<2 {
+            #expect(try await push(simulator, to: made, http: "--http2", maxSeconds: 5).curl != 0)
+        }
+        #expect(try await push(simulator, to: made, http: "--http2", maxSeconds: 1).curl == 28)
+        let accepted = try await push(simulator, to: made, nil, none, http: "--http2")
+        #expect(accepted.status == 201 && accepted.headers["ttl"] == "60")
+        let refused = try await push(simulator, to: made, nil, ["Topic: a.b"], http: "--http2")
+        #expect(refused.status == 400 && refused.body.contains(#""errno":113"#))
+        let huge = try await push(simulator, to: made, [UInt8](repeating: 0, count: 300_000), http: "--http2")
+        #expect(huge.status == 413 && huge.body.contains(#""errno":104"#))
+        let pushes = try await simulator.pushes()
+        #expect(
+            pushes.compactMap { $0["outcome"]?.string } == [
+                "reset", "closed", "stalled", "answered", "answered", "answered",
+            ])
+        #expect(pushes[3]["payloadText"]?.string == WebPushFixture.text)
+        #expect(pushes[3]["host"]?.string.map { "https://" + $0 } == simulator.webPushURL)
         #expect(try await simulator.stop() == 0)
     }
 
