@@ -1,6 +1,6 @@
 /// The optional details that a device sends about itself.
 ///
-/// In a registration, nil keeps the stored value and any other value replaces it.
+/// In a registration, nil keeps the stored value and any other value replaces it, except for ``webPush``.
 ///
 /// Stored behind one reference: most devices send no details, and a device is copied several times for each push.
 package struct DeviceDetails: Hashable, Sendable {
@@ -12,6 +12,7 @@ package struct DeviceDetails: Hashable, Sendable {
         let preferences: String?
         let sealedVersions: String?
         let installationID: String?
+        let webPush: String?
         let tokenKind: PushTokenKind?
     }
 
@@ -41,6 +42,12 @@ package struct DeviceDetails: Hashable, Sendable {
     /// The app's name for its installation; at most one of a secret's devices has it.
     package var installationID: String? { box?.parts.installationID }
 
+    /// The device's Web Push subscription, as text written by the relay; storage doesn't interpret it, and nil for a
+    /// device of APNs.
+    ///
+    /// A registration always replaces it: a device has one transport.
+    package var webPush: String? { box?.parts.webPush }
+
     /// The token's kind if it isn't a device's own; the recipient is then a row of `push_token`.
     package var tokenKind: PushTokenKind? { box?.parts.tokenKind }
 
@@ -51,12 +58,12 @@ package struct DeviceDetails: Hashable, Sendable {
     package init(
         deviceName: String? = nil, deviceModel: String? = nil, osVersion: String? = nil,
         appVersion: String? = nil, preferences: String? = nil, sealedVersions: String? = nil,
-        installationID: String? = nil, tokenKind: PushTokenKind? = nil
+        installationID: String? = nil, webPush: String? = nil, tokenKind: PushTokenKind? = nil
     ) {
         let isEmpty =
             deviceName == nil && deviceModel == nil && osVersion == nil && appVersion == nil
             && preferences == nil && sealedVersions == nil && installationID == nil
-            && tokenKind == nil
+            && webPush == nil && tokenKind == nil
         box =
             isEmpty
             ? nil
@@ -64,7 +71,7 @@ package struct DeviceDetails: Hashable, Sendable {
                 Parts(
                     deviceName: deviceName, deviceModel: deviceModel, osVersion: osVersion,
                     appVersion: appVersion, preferences: preferences, sealedVersions: sealedVersions,
-                    installationID: installationID,
+                    installationID: installationID, webPush: webPush,
                     tokenKind: tokenKind))
     }
 
@@ -91,5 +98,6 @@ package struct DeviceDetails: Hashable, Sendable {
             sealedVersions ?? "", field: "sealed", bytes: StorageLimits.sealedVersionsBytes)
         try StorageText.check(
             installationID ?? "", field: "deviceID", bytes: StorageLimits.installationIDBytes)
+        try StorageText.check(webPush ?? "", field: "webPush", bytes: StorageLimits.webPushBytes)
     }
 }

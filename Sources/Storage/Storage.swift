@@ -33,7 +33,7 @@
 /// ```
 package protocol Storage: RegistrationStorage, DeliveryLogStorage, ReceiptStorage, QueueStorage, BlockStorage,
     HistoryStorage, AgentStorage, ScheduleStorage, ReplyStorage, PushTokenStorage, PruningStorage,
-    TenantStorage, DatabaseStatus
+    TenantStorage, KeyStorage, DatabaseStatus
 {
     /// Finishes calls in progress, closes all connections and ends their threads.
     ///

@@ -30,6 +30,12 @@ package enum StorageLimits {
     package static let sealedVersionsBytes = 64
     /// Bytes of an app's name for its installation.
     package static let installationIDBytes = 64
+    /// Bytes of a device's Web Push subscription.
+    package static let webPushBytes = 4_096
+    /// Bytes of a key that the relays of a database share.
+    package static let relayKeyBytes = 1_024
+    /// Bytes of such a key's name.
+    package static let relayKeyNameBytes = 32
     /// Bytes of the operator's note about a blocked secret.
     package static let blockNoteBytes = 255
     /// Secrets that can be blocked: every relay keeps all of them in memory and reads them every few seconds.

@@ -211,6 +211,16 @@ package protocol BlockStorage: Sendable {
     func blockedSecrets(limit: Int) async throws(StorageError) -> [BlockedSecret]
 }
 
+/// The keys that all relays of a database share.
+package protocol KeyStorage: Sendable {
+    /// The key of a name; stores `text`, if given, as this key if there is none yet.
+    ///
+    /// All callers get the same text, whoever was first, and it never changes.
+    func relayKey(
+        _ name: String, orStoring text: String?, at now: EpochMilliseconds
+    ) async throws(StorageError) -> String?
+}
+
 /// The history of what was sent to a secret's devices, for the devices to list.
 ///
 /// Like log rows, items stay under the hash they were stored with.

@@ -63,7 +63,7 @@ package struct ContractCase: Sendable, CustomTestStringConvertible {
         + unwritableLog + queueClaims + queueFairness + queueBuckets + queueDevices + clocks + revocation
         + blocks + histories + agents + pushTokens + schedules + scheduleClaims + scheduleBacklogs + replies
         + replyResults
-        + tenants + tallies + prunings + lifecycle + trials + migrations + installations
+        + tenants + tallies + prunings + lifecycle + trials + migrations + installations + webPush
 }
 
 /// One empty database of a driver, and what the cases must be able to do to it behind the driver's back.

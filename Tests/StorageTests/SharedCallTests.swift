@@ -45,7 +45,7 @@ private final class SlowServer: Sendable {
                 [
                     .text("id-" + hash.prefix(4)), .text(hash), .text(hash), .text("app"),
                     .text("production"),
-                    time, .integer(1), .null, .null, .null, .null, .null, .null, .null,
+                    time, .integer(1), .null, .null, .null, .null, .null, .null, .null, .null,
                 ])
         }
     }

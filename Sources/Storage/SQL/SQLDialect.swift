@@ -51,7 +51,7 @@ package final class SQLDialect: Sendable {
                 os_version = coalesce(?, os_version), app_version = coalesce(?, app_version),
                 preferences = coalesce(?, preferences),
                 sealed_versions = coalesce(?, sealed_versions),
-                installation_id = coalesce(?, installation_id)
+                installation_id = coalesce(?, installation_id), web_push = ?
             WHERE secret_hash = ? AND device_token = ?
             """
         updateInstallation = updateDevice + " AND installation_id = ?"

@@ -147,8 +147,8 @@ extension SQLSession {
             .text(registration.bundleID), .text(registration.environment.rawValue),
             .integer(registration.at), .text(details.deviceName), .text(details.deviceModel),
             .text(details.osVersion), .text(details.appVersion), .text(details.preferences),
-            .text(details.sealedVersions), .text(details.installationID), .hash(key.primary),
-            .text(registration.token),
+            .text(details.sealedVersions), .text(details.installationID), .text(details.webPush),
+            .hash(key.primary), .text(registration.token),
         ]
         guard let installation = details.installationID, !ofAnyInstallation else {
             return try execute(dialect.updateDevice, values) > 0
@@ -176,7 +176,7 @@ extension SQLSession {
                 .text(device.environment.rawValue), .integer(device.createdAt), .integer(device.updatedAt),
                 .text(details.deviceName), .text(details.deviceModel), .text(details.osVersion),
                 .text(details.appVersion), .text(details.preferences), .text(details.sealedVersions),
-                .text(details.installationID),
+                .text(details.installationID), .text(details.webPush),
             ])
     }
 
@@ -248,7 +248,7 @@ extension Device {
     private static let columnNames = [
         "id", "secret_hash", "device_token", "bundle_id", "apns_env", "created_at", "updated_at",
         "device_name", "device_model", "os_version", "app_version", "preferences", "sealed_versions",
-        "installation_id",
+        "installation_id", "web_push",
     ]
 
     /// The columns in the order in which a device is read from them.
@@ -260,7 +260,7 @@ extension Device {
     package static let countByHash = "SELECT count(*) FROM device_registration WHERE secret_hash = ?"
     /// Stores a device, by `columns`.
     package static let insert =
-        "INSERT INTO device_registration (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        "INSERT INTO device_registration (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     /// Selects a secret's devices by its hash.
     package static let selectByHash = "SELECT \(columns) FROM device_registration WHERE secret_hash = ?"
     /// Selects a secret's devices by each of its hashes.
@@ -281,6 +281,7 @@ extension Device {
                 osVersion: try row.optionalText(first + 9), appVersion: try row.optionalText(first + 10),
                 preferences: try row.optionalText(first + 11),
                 sealedVersions: try row.optionalText(first + 12),
-                installationID: try row.optionalText(first + 13)))
+                installationID: try row.optionalText(first + 13),
+                webPush: try row.optionalText(first + 14)))
     }
 }

@@ -38,12 +38,14 @@ extension SQLSession {
         guard moved.updatedAt > kept.updatedAt else { return }
         _ = try execute(
             """
-            UPDATE device_registration SET device_token = ?, bundle_id = ?, apns_env = ?, updated_at = ?
+            UPDATE device_registration SET device_token = ?, bundle_id = ?, apns_env = ?, updated_at = ?,
+                web_push = ?
             WHERE secret_hash = ? AND id = ?
             """,
             [
                 .text(moved.token), .text(moved.bundleID), .text(moved.environment.rawValue),
-                .integer(moved.updatedAt), .hash(kept.secretHash), .text(kept.id),
+                .integer(moved.updatedAt), .text(moved.details.webPush), .hash(kept.secretHash),
+                .text(kept.id),
             ])
     }
 }

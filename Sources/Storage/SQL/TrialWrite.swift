@@ -11,7 +11,7 @@ package enum TrialWrite {
     package static func statements(id: UUIDv7, at now: EpochMilliseconds) -> [Statement] {
         let row = Row(id: id, now: now)
         return row.device + row.delivery + row.receipt + row.push + row.block + row.item + row.use
-            + row.schedule + row.reply + row.pushToken
+            + row.schedule + row.reply + row.pushToken + row.key
     }
 
     /// A text with a four-byte character, which a session or column with another character set refuses or changes.
@@ -45,7 +45,7 @@ package enum TrialWrite {
             self.now = .integer(now)
         }
 
-        private var key: [SQLValue] { [hash, .text(id)] }
+        private var place: [SQLValue] { [hash, .text(id)] }
 
         var device: [Statement] {
             [
@@ -55,7 +55,7 @@ package enum TrialWrite {
                         (secret_hash, device_token, id, bundle_id, apns_env, created_at, updated_at)
                     VALUES (?, ?, ?, ?, ?, ?, ?)
                     """,
-                    key + [
+                    place + [
                         .text(id), .text("relay.check"), .text(DeviceEnvironment.production.rawValue), now,
                         now,
                     ]
@@ -64,9 +64,9 @@ package enum TrialWrite {
                     """
                     UPDATE device_registration SET updated_at = updated_at + 1
                     WHERE secret_hash = ? AND device_token = ?
-                    """, key
+                    """, place
                 ),
-                ("DELETE FROM device_registration WHERE secret_hash = ? AND device_token = ?", key),
+                ("DELETE FROM device_registration WHERE secret_hash = ? AND device_token = ?", place),
             ]
         }
 
@@ -77,13 +77,13 @@ package enum TrialWrite {
                     INSERT INTO delivery_log (secret_hash, id, event_type, session_id, status, created_at)
                     VALUES (?, ?, ?, ?, ?, ?)
                     """,
-                    key + [
+                    place + [
                         .text("relay.check"), .text(""), .text(DeliveryStatus.failed.rawValue), now,
                     ]
                 ),
                 (
                     "DELETE FROM delivery_log WHERE secret_hash = ? AND id = ? AND created_at = ?",
-                    key + [now]
+                    place + [now]
                 ),
             ]
         }
@@ -95,15 +95,15 @@ package enum TrialWrite {
                     INSERT INTO event_receipt
                         (secret_hash, event_id, content_digest, claim_id, lease_until, expires_at)
                     VALUES (?, ?, ?, ?, ?, ?)
-                    """, key + [hash, .text(id), now, now]
+                    """, place + [hash, .text(id), now, now]
                 ),
                 (
                     """
                     UPDATE event_receipt SET lease_until = lease_until + 1
                     WHERE secret_hash = ? AND event_id = ?
-                    """, key
+                    """, place
                 ),
-                ("DELETE FROM event_receipt WHERE secret_hash = ? AND event_id = ?", key),
+                ("DELETE FROM event_receipt WHERE secret_hash = ? AND event_id = ?", place),
             ]
         }
 
@@ -116,15 +116,15 @@ package enum TrialWrite {
                          due_at, created_at, expires_at)
                     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                     """,
-                    key + [
+                    place + [
                         .text(id), .text("relay.check"), .text(""), .blob(TrialWrite.payload), .text("alert"),
                         .integer(10), .integer(0), now, now, now,
                     ]
                 ),
                 (
-                    "UPDATE pending_push SET attempts = attempts + 1 WHERE secret_hash = ? AND id = ?", key
+                    "UPDATE pending_push SET attempts = attempts + 1 WHERE secret_hash = ? AND id = ?", place
                 ),
-                ("DELETE FROM pending_push WHERE secret_hash = ? AND id = ?", key),
+                ("DELETE FROM pending_push WHERE secret_hash = ? AND id = ?", place),
             ]
         }
 
@@ -134,20 +134,20 @@ package enum TrialWrite {
                     """
                     INSERT INTO history_item (secret_hash, id, event_type, session_id, created_at, title)
                     VALUES (?, ?, ?, ?, ?, ?)
-                    """, key + [.text("relay.check"), .text(""), now, .text(TrialWrite.text)]
+                    """, place + [.text("relay.check"), .text(""), now, .text(TrialWrite.text)]
                 ),
                 (
                     "SELECT title FROM history_item WHERE secret_hash = ? AND id = ? AND created_at = ?",
-                    key + [now]
+                    place + [now]
                 ),
                 (
                     """
                     UPDATE history_item SET read_at = ? WHERE secret_hash = ? AND id = ? AND created_at = ?
-                    """, [now] + key + [now]
+                    """, [now] + place + [now]
                 ),
                 (
                     "DELETE FROM history_item WHERE secret_hash = ? AND id = ? AND created_at = ?",
-                    key + [now]
+                    place + [now]
                 ),
             ]
         }
@@ -169,14 +169,14 @@ package enum TrialWrite {
                          skipped, lease_until)
                     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                     """,
-                    key + [
+                    place + [
                         .text("relay.check"), .text(TrialWrite.text), .integer(0), now, now, .integer(0),
                         .integer(0), now,
                         .integer(0), now,
                     ]
                 ),
-                ("UPDATE schedule SET skipped = skipped + 1 WHERE secret_hash = ? AND id = ?", key),
-                ("DELETE FROM schedule WHERE secret_hash = ? AND id = ?", key),
+                ("UPDATE schedule SET skipped = skipped + 1 WHERE secret_hash = ? AND id = ?", place),
+                ("DELETE FROM schedule WHERE secret_hash = ? AND id = ?", place),
             ]
         }
 
@@ -186,13 +186,13 @@ package enum TrialWrite {
                     """
                     INSERT INTO event_reply (secret_hash, event_id, acked_at, expires_at, reply_text)
                     VALUES (?, ?, ?, ?, ?)
-                    """, key + [now, now, .text(TrialWrite.text)]
+                    """, place + [now, now, .text(TrialWrite.text)]
                 ),
                 (
                     "UPDATE event_reply SET expires_at = expires_at + 1 WHERE secret_hash = ? AND event_id = ?",
-                    key
+                    place
                 ),
-                ("DELETE FROM event_reply WHERE secret_hash = ? AND event_id = ?", key),
+                ("DELETE FROM event_reply WHERE secret_hash = ? AND event_id = ?", place),
             ]
         }
 
@@ -206,13 +206,25 @@ package enum TrialWrite {
                          stamp, state_at, progress_at, ended)
                     VALUES (?, 'start', '', ?, ?, ?, ?, ?, ?, 0, 0, 0, 0)
                     """,
-                    key + [
+                    place + [
                         .text(id), .text("relay.check"), .text(DeviceEnvironment.production.rawValue), now,
                         now,
                     ]
                 ),
-                ("UPDATE push_token SET stamp = stamp + 1 \(condition)", key),
-                ("DELETE FROM push_token \(condition)", key),
+                ("UPDATE push_token SET stamp = stamp + 1 \(condition)", place),
+                ("DELETE FROM push_token \(condition)", place),
+            ]
+        }
+
+        var key: [Statement] {
+            [
+                (
+                    "INSERT INTO relay_key (secret_hash, name, text, created_at) VALUES (?, ?, ?, ?)",
+                    [hash, .text("relay.check"), .text(TrialWrite.text), now]
+                ),
+                (
+                    "DELETE FROM relay_key WHERE secret_hash = ? AND name = ?", [hash, .text("relay.check")]
+                ),
             ]
         }
 

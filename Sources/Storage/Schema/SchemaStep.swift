@@ -5,11 +5,14 @@
 package enum SchemaStep: Int, CaseIterable, Sendable {
     /// Every table: created, or adopted from OpenCode's relay.
     case baseline = 1
+    /// Web Push subscriptions, and the keys that relays share.
+    case webPush = 2
 
     /// What the step does, for `relay migrate`.
     package var summary: String {
         switch self {
         case .baseline: "all tables; adopts those of the OpenCode relay"
+        case .webPush: "Web Push subscriptions; keys that relays share"
         }
     }
 

@@ -2,7 +2,7 @@ extension SchemaTable {
     /// All tables with secrets' rows.
     package static let all = [
         deviceRegistration, deliveryLog, eventReceipt, pendingPush, blockedSecret, historyItem, agentUse,
-        schedule, eventReply, pushToken, secretLock,
+        schedule, eventReply, pushToken, secretLock, relayKey,
     ]
 
     /// The tables that `relay copy` copies: not `secret_lock`, whose rows only serve as locks.
@@ -28,6 +28,7 @@ extension SchemaTable {
             .null("os_version", .text(128)), .null("app_version", .text(128)),
             .null("preferences", .longText), .null("sealed_versions", .ascii(64)),
             .null("installation_id", .key(64)),
+            Column(name: "web_push", kind: .longText, isNullable: true, since: .webPush),
         ],
         indices: [Index(name: "device_registration_secret_id_idx", columns: ["secret_hash", "id"])],
         rowsPerPage: 1_024)
@@ -150,6 +151,17 @@ extension SchemaTable {
             .column("state_at", .integer), .column("progress_at", .integer), .column("ended", .small),
         ],
         indices: [Index(name: "push_token_expires_at_idx", columns: ["expires_at"])], rowsPerPage: 1_024)
+
+    /// The keys that all relays of the database share.
+    ///
+    /// Under the hash of a name, so that the table is sharded like the others.
+    private static let relayKey = SchemaTable(
+        name: "relay_key", key: ["secret_hash", "name"],
+        columns: [
+            .column("secret_hash", .hash), .column("name", .key(32)), .column("text", .longText),
+            .column("created_at", .integer),
+        ],
+        since: .webPush, rowsPerPage: 1_024)
 
     /// Rows that registrations of one secret update, so that they wait for one another.
     private static let secretLock = SchemaTable(

@@ -29,6 +29,16 @@ extension FakeStorage {
         }
     }
 
+    func relayKey(
+        _ name: String, orStoring text: String?, at now: EpochMilliseconds
+    ) async throws(StorageError) -> String? {
+        try checked { state in
+            let stored = state.relayKeys[name] ?? text
+            state.relayKeys[name] = stored
+            return stored
+        }
+    }
+
     func hashes(
         beginningWith prefix: SecretHashPrefix, in scope: SecretHashScope, limit: Int
     ) async throws(StorageError) -> [SecretHash] {

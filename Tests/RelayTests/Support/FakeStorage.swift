@@ -10,6 +10,7 @@ final class FakeStorage: Storage {
 
     struct State {
         var devices: [Device] = []
+        var relayKeys: [String: String] = [:]
         var deliveries: [Delivery] = []
         var receipts: [Receipt] = []
         /// The last uses by agents.
@@ -181,7 +182,7 @@ final class FakeStorage: Storage {
             osVersion: new.osVersion ?? old?.osVersion, appVersion: new.appVersion ?? old?.appVersion,
             preferences: new.preferences ?? old?.preferences,
             sealedVersions: new.sealedVersions ?? old?.sealedVersions,
-            installationID: new.installationID ?? old?.installationID)
+            installationID: new.installationID ?? old?.installationID, webPush: new.webPush)
     }
 
     func unregister(
