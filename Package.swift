@@ -87,7 +87,7 @@ let package = Package(
             dependencies: [
                 "APNs", "Cryptography", "Delays", "HTTPServer", "Instruments", "JSON", "Network", "PageFiles",
                 "Programs", "Spelling", "Storage", "StorageMySQL", "StoragePostgres", "StorageSQLite",
-                "WebClient",
+                "WebClient", "WebPush",
             ],
             swiftSettings: strict, linkerSettings: hardened),
         .executableTarget(
@@ -156,7 +156,7 @@ let package = Package(
                 "Relay", "APNs", "HTTP2Testing", "HTTPServer", "Instruments", "JSON", "Network",
                 "OwnThread", "PageFiles", "ProgramTesting", "Programs", "PrometheusText", "Spelling",
                 "Storage",
-                "WebClient",
+                "WebClient", "WebPush",
             ],
             exclude: ["MCP/initialize.json"]),
         tests(

@@ -3,6 +3,7 @@ import HTTPServer
 import Network
 import Programs
 import Storage
+import WebPush
 
 /// Assembles the program, runs it, and shuts it down in the right order.
 ///
@@ -73,21 +74,30 @@ struct Application {
             throw StartError(
                 .database, "\(place): cannot read the blocked secrets: \(error.logDetail)")
         }
+        let webPush: WebPushBackend?
+        do throws(StartError) {
+            webPush = try await loadWebPush(storage)
+        } catch {
+            await serving.stop(within: .zero)
+            await storage.close()
+            throw error
+        }
         var services = makeServices(storage, writes, deliveryLog, history, queue, blocked, apns)
         services.agents = agents
+        services.webPush = webPush?.keys
         var server = configuration.server
         server.connectionsMax = connectionsMax(of: server)
         server.adminListen = adminListen
         let admin: AdminServer?
         do throws(StartError) {
-            try await serving.start(server, tls: tls, services: services, apns: apns)
+            try await serving.start(server, tls: tls, services: services, apns: apns, webPush: webPush)
             admin = try await startAdmin(serving, server, tls, services)
         } catch {
             await serving.stop(within: .zero)
             await storage.close()
             throw error
         }
-        logStart(serving.address, admin?.place)
+        logStart(serving.address, admin?.place, webPush)
         let maintenance = Maintenance(
             storage: storage, log: log, clock: services.clock, retention: configuration.delivery.logRetention,
             history: history, devices: services.deviceRetention, figures: services.pruning)
@@ -240,6 +250,13 @@ struct Application {
         return storage
     }
 
+    private func loadWebPush(_ storage: any Storage) async throws(StartError) -> WebPushBackend? {
+        guard let webPush = configuration.webPush else { return nil }
+        return try await WebPushBackend(
+            webPush, proxy: configuration.apns.servers.proxy, storage: storage,
+            hasher: configuration.delivery.hasher, at: WallClock.system.now)
+    }
+
     private func makeServices(
         _ storage: any Storage, _ writes: WriteWatch, _ deliveryLog: DeliveryLog,
         _ history: History?, _ queue: PushQueue, _ blocked: BlockList, _ apns: APNsBackend
@@ -302,7 +319,7 @@ struct Application {
 
     // MARK: First log lines
 
-    private func logStart(_ address: SocketAddress?, _ admin: String?) {
+    private func logStart(_ address: SocketAddress?, _ admin: String?, _ webPush: WebPushBackend?) {
         let apns = configuration.apns
         let scheme = configuration.server.tls == nil ? "http" : "https"
         let bundle = apns.apps.defaultBundleID?.text ?? "named by each registration"
@@ -320,6 +337,7 @@ struct Application {
                 .note("sandbox", apns.servers.sandbox.description),
                 .note("team", teams), .note("key", keys),
                 .note("bundle", bundle),
+                .note("webpush", webPush?.keys.current.keyID ?? "off"),
             ])
         for origin in [apns.servers.production, apns.servers.sandbox] {
             guard let proxy = apns.servers.proxy(for: origin) else { continue }

@@ -2,6 +2,7 @@ import APNs
 import HTTPServer
 import Network
 import Programs
+import WebPush
 
 /// The event loops, each with a server and its connections to APNs.
 struct ServerGroup {
@@ -9,6 +10,7 @@ struct ServerGroup {
     private var servers: [HTTPServer] = []
     private var clients: [LoopBound<LoopClients>] = []
     private var services: [LoopBound<LoopServices>] = []
+    private var webPushSenders: [LoopBound<WebPush.Sender>] = []
     /// Send queued pushes and what is scheduled, on the first loop.
     private var workers: [LoopBound<DueWorker>] = []
     /// The listening address; port 0 is replaced by the chosen port.
@@ -31,7 +33,8 @@ struct ServerGroup {
     ///
     /// After a failure ``stop(within:)`` stops those that were started.
     mutating func start(
-        _ configuration: ServerConfiguration, tls: TLSServerContext?, services: Services, apns: APNsBackend
+        _ configuration: ServerConfiguration, tls: TLSServerContext?, services: Services, apns: APNsBackend,
+        webPush: WebPushBackend?
     ) async throws(StartError) {
         var options = Self.options(configuration, wanted, tls: tls, log: services.log)
         options.isShared = loops.count > 1
@@ -46,9 +49,14 @@ struct ServerGroup {
                     LoopBound(apns.clients(on: loop, loops: count, waitingMax: waitingMax), on: loop)
                 }
                 self.clients.append(clients)
+                let sender = await loop.run { loop in webPush.map { LoopBound($0.sender(on: loop), on: loop) }
+                }
+                if let sender { webPushSenders.append(sender) }
                 let bound = await loop.run { loop in
                     LoopBound(
-                        LoopServices(loop: loop, shared: services, apps: apns.apps, senders: clients.value),
+                        LoopServices(
+                            loop: loop, shared: services, apps: apns.apps, senders: clients.value,
+                            webPush: sender?.value),
                         on: loop)
                 }
                 self.services.append(bound)
@@ -120,10 +128,14 @@ struct ServerGroup {
                     await clients.loop.run { loop in await clients.value.stop(on: loop, deadline: left) }
                 }
             }
+            for sender in webPushSenders {
+                group.addTask { await sender.loop.run { _ in await sender.value.stop(deadline: left) } }
+            }
         }
         servers = []
         workers = []
         clients = []
+        webPushSenders = []
         services = []
         for loop in loops { await loop.stop() }
         loops = []

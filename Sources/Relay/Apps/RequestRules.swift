@@ -15,6 +15,8 @@ struct RequestRules: Sendable {
     var sounds: Set<String> = []
     /// Whether the relay keeps a history.
     var hasHistory = false
+    /// The keys that Web Push subscriptions are made with; `nil` if the relay doesn't send by Web Push.
+    var webPush: WebPushKeys?
     /// The time zones allowed in quiet hours.
     var timeZones = TimeZones()
 
@@ -23,6 +25,13 @@ struct RequestRules: Sendable {
 }
 
 extension RequestRules {
+    /// The rules of a relay with these apps.
+    init(_ apps: Apps, _ services: Services) {
+        self.init(apps, secretBytesMin: services.secretBytesMin, hasHistory: services.history != nil)
+        webPush = services.webPush
+        if let sound = PushSettings().sound, webPush != nil { sounds.insert(sound) }
+    }
+
     /// The rules for these apps.
     init(_ apps: Apps, secretBytesMin: Int, hasHistory: Bool = false) {
         self.init(

@@ -10,6 +10,8 @@ struct CheckConfiguration: Sendable {
     let databaseServer: DatabaseServerConfiguration?
     let servers: APNsServers?
     let apps: Apps?
+    /// `nil` if the relay doesn't send by Web Push.
+    let webPush: WebPushConfiguration?
     let delivery: DeliveryConfiguration?
     /// The secret whose devices are checked; `nil` if none was given.
     let secret: Secret?
@@ -36,7 +38,9 @@ struct CheckConfiguration: Sendable {
         let carried = servers ?? APNsServers(&quiet)
         let appsPath = sources.value(of: Settings.appsFile.row.name)
         let before = paths.withLock { $0.count }
-        apps = reader.whole { APNsConfiguration(servers: carried, &$0)?.apps }
+        webPush = WebPushConfiguration(&reader)
+        let isOptional = webPush != nil
+        apps = reader.whole { APNsConfiguration(servers: carried, &$0, isOptional: isOptional)?.apps }
         let settingFiles = [appsPath, sources.value(of: Settings.privateKey.row.fileName)].compactMap(\.self)
         appKeyFiles = paths.withLock { $0[before...].filter { !settingFiles.contains($0) } }
         delivery = reader.whole { DeliveryConfiguration(&$0) }

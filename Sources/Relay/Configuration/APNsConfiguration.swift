@@ -11,7 +11,7 @@ struct APNsServers: Sendable {
     var connectTimeout: Duration
     var pushTimeout: Duration
     /// The proxy for servers not covered by ``noProxy``.
-    private let proxy: ConnectProxy?
+    let proxy: ConnectProxy?
     private let noProxy: NoProxy
 
     init(_ reader: inout SettingReader) {
@@ -48,18 +48,30 @@ struct APNsConfiguration: Sendable {
     var servers: APNsServers
 
     /// Reads all APNs settings; `nil`, with problems noted, if the apps are missing or incomplete.
-    init?(_ reader: inout SettingReader) {
-        self.init(servers: APNsServers(&reader), &reader)
+    ///
+    /// - Parameter isOptional: Whether the relay can do without APNs; if so, it has no apps without settings for one.
+    init?(_ reader: inout SettingReader, isOptional: Bool = false) {
+        self.init(servers: APNsServers(&reader), &reader, isOptional: isOptional)
     }
 
     /// Reads the apps after the servers were read.
-    init?(servers: APNsServers, _ reader: inout SettingReader) {
+    init?(servers: APNsServers, _ reader: inout SettingReader, isOptional: Bool = false) {
         self.servers = servers
+        guard !isOptional || Self.appRows.contains(where: { reader.isGiven($0) }) else {
+            apps = Apps([:])
+            return
+        }
         appsFile = reader.read(Settings.appsFile)
         let single = Self.singleApp(&reader, isWanted: !reader.isGiven(Settings.appsFile.row))
         guard let apps = appsFile.map({ Self.apps(of: $0, &reader) }) ?? single else { return nil }
         self.apps = apps
     }
+
+    /// The settings of which any says that the relay has an app.
+    private static let appRows = [
+        Settings.teamID.row, Settings.keyID.row, Settings.privateKey.row, Settings.appsFile.row,
+        Settings.defaultBundleID.row, Settings.bundleIDs.row,
+    ]
 
     /// Reads the apps file; single-app settings given in addition are noted as a problem.
     private static func apps(of path: String, _ reader: inout SettingReader) -> Apps? {
@@ -112,8 +124,9 @@ struct APNsConfiguration: Sendable {
         guard !missing.isEmpty else { return }
         guard missing.count < rows.count else {
             reader.note(
-                "no APNs key: set APNS_TEAM_ID, APNS_KEY_ID and APNS_PRIVATE_KEY (or APNS_PRIVATE_KEY_FILE); "
-                    + "./dev run tries the relay without one, against a simulator")
+                "no APNs key: set APNS_TEAM_ID, APNS_KEY_ID and APNS_PRIVATE_KEY (or APNS_PRIVATE_KEY_FILE), or "
+                    + "RELAY_VAPID_SUBJECT for Web Push alone; ./dev run tries the relay without one, against a simulator"
+            )
             return
         }
         let list = missing.joined(separator: " and ")

@@ -8,6 +8,8 @@ struct ServeConfiguration: Sendable {
     var database: DatabaseURL
     var databaseServer: DatabaseServerConfiguration
     var apns: APNsConfiguration
+    /// `nil` if the relay doesn't send by Web Push.
+    var webPush: WebPushConfiguration?
     var delivery: DeliveryConfiguration
     var log: LogConfiguration
 
@@ -19,7 +21,8 @@ struct ServeConfiguration: Sendable {
         server = ServerConfiguration(&reader)
         database = reader.read(Settings.databaseURL)
         databaseServer = DatabaseServerConfiguration(&reader)
-        let apns = APNsConfiguration(&reader)
+        webPush = WebPushConfiguration(&reader)
+        let apns = APNsConfiguration(&reader, isOptional: webPush != nil)
         delivery = DeliveryConfiguration(&reader)
         log = LogConfiguration(&reader)
         log.allowsCoreDumps = reader.read(Settings.coreDumps) == .yes

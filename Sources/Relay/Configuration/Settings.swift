@@ -17,6 +17,7 @@ enum Settings {
         appsFile.row, productionURL.row, sandboxURL.row, caFile.row, sound.row, timeToLive.row,
         apnsConnectionsMax.row,
         connectTimeout.row, pushTimeout.row, httpsProxy.row, noProxy.row,
+        vapidSubject.row, vapidPrivateKey.row, vapidPrivateKeyOther.row, webPushHosts.row, webPushCAFile.row,
         secretBytesMin.row, secretPepper.row, secretPepperOther.row, registration.row,
         registrationKey.row, devicesPerSecretMax.row,
         devicesMax.row, schedulesPerSecretMax.row,
@@ -179,6 +180,30 @@ enum Settings {
         "APNS_PUSH_TIMEOUT", .apns, .duration(.milliseconds(100)...(.seconds(60))), default: .seconds(8),
         "How long APNs may take to respond to a push.")
 
+    // MARK: Web Push
+
+    static let vapidSubject = Setting(
+        "RELAY_VAPID_SUBJECT", .webPush, optional: .vapidSubject, unset: "no Web Push",
+        "Switches Web Push on: the mailto: or https: URL by which push services reach you if your relay causes trouble. "
+            + "Apple refuses domains that don't exist.")
+    static let vapidPrivateKey = Setting(
+        "RELAY_VAPID_PRIVATE_KEY", .webPush, optional: .vapidKey,
+        unset: "the relay makes one at the first start and keeps it in the database", secret: true,
+        "The key that identifies the relay to push services. Subscriptions are bound to it: with another one, "
+            + "every browser must subscribe anew.")
+    static let vapidPrivateKeyOther = Setting(
+        "RELAY_VAPID_PRIVATE_KEY_OTHER", .webPush, optional: .vapidKey, unset: "no second key", secret: true,
+        "An earlier key, for the subscriptions that were made with it: docs/operate/rotate.md. The key in the database "
+            + "needs no mention.")
+    static let webPushHosts = Setting(
+        "RELAY_WEBPUSH_HOSTS", .webPush, optional: .pushHosts,
+        unset: "those of Apple, Google, Microsoft and Mozilla",
+        "Further push services: names, *.suffix, host:port (which may be private), or any (every public address)."
+    )
+    static let webPushCAFile = Setting(
+        "RELAY_WEBPUSH_CA_FILE", .webPush, optional: .path, unset: "the system's certificates",
+        "A PEM file of the CA certificates to trust for push services.")
+
     // MARK: Registrations and delivery
 
     static let secretBytesMin = Setting(
@@ -319,6 +344,7 @@ extension SettingGroup {
     static let database = SettingGroup("Database")
     static let copy = SettingGroup("Copying a database")
     static let apns = SettingGroup("APNs")
+    static let webPush = SettingGroup("Web Push")
     static let delivery = SettingGroup("Registrations and delivery")
     static let limits = SettingGroup("Limits")
     static let log = SettingGroup("Logs")

@@ -1,4 +1,5 @@
 import APNs
+import Storage
 
 extension LoopCounts {
     /// Responses by route and status, if any.
@@ -11,7 +12,7 @@ extension LoopCounts {
         }
     }
 
-    /// Attempts by environment, app, outcome and reason, if any, and every `accepted`.
+    /// Attempts by transport, environment, app, outcome and reason, if any, and every `accepted`.
     var attemptSamples: [Metric.Sample] {
         samples(attempts, Self.outcomeCount) { number in
             switch number {
@@ -22,7 +23,7 @@ extension LoopCounts {
         }
     }
 
-    /// Results by environment, app, result and reason, if any, and every `sent`.
+    /// Results by transport, environment, app, result and reason, if any, and every `sent`.
     var resultSamples: [Metric.Sample] {
         samples(results, Self.resultCount) { number in
             switch number {
@@ -47,7 +48,7 @@ extension LoopCounts {
     /// Removed registrations by environment and app, also those of which there are none.
     var removedSamples: [Metric.Sample] {
         apps.names.enumerated().flatMap { app, name in
-            Self.environments.map { environment in
+            Self.environments(of: name).map { environment in
                 Metric.Sample([environment.rawValue, name], removed[Self.place(app, environment)])
             }
         }
@@ -61,18 +62,31 @@ extension LoopCounts {
     /// The reason of a success.
     static let noReason = "none"
 
+    /// Whether pushes by Web Push are counted.
+    var hasWebPush: Bool { apps.names.contains(WebPushDevice.bundleID) }
+
+    private static func transport(of app: String) -> Device.Transport {
+        app == WebPushDevice.bundleID ? .webpush : .apns
+    }
+
+    /// Web Push has no environments; its pushes count as those of production.
+    private static func environments(of app: String) -> [Environment] {
+        transport(of: app) == .webpush ? [.production] : environments
+    }
+
     private func samples(
         _ counts: [UInt64], _ width: Int, _ words: (Int) -> (String, String)
     ) -> [Metric.Sample] {
         apps.names.enumerated().flatMap { app, name in
-            Self.environments.flatMap { environment in
+            Self.environments(of: name).flatMap { environment in
                 let start = Self.place(app, environment) * width
                 return (0..<width).compactMap { number -> Metric.Sample? in
                     let count = counts[start + number]
                     // The first is always present, so that the rate includes the first push.
                     guard count > 0 || number == 0 else { return nil }
                     let (word, reason) = words(number)
-                    return Metric.Sample([environment.rawValue, name, word, reason], count)
+                    return Metric.Sample(
+                        [Self.transport(of: name).rawValue, environment.rawValue, name, word, reason], count)
                 }
             }
         }

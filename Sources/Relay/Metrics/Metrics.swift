@@ -1,4 +1,5 @@
 import APNs
+import Storage
 
 /// Every metric of the relay.
 ///
@@ -97,20 +98,26 @@ enum Metrics {
 
     private static let pushes: [Metric] = [
         Metric(
-            "relay_pushes_total", .counter, labels: ["environment", "app", "result", "reason"],
+            "relay_pushes_total", .counter, labels: ["transport", "environment", "app", "result", "reason"],
             "Pushes of events and notifications, one per device, by the result in the response."
         ) { $0.loops.counts.resultSamples },
         Metric(
-            "relay_push_attempts_total", .counter, labels: ["environment", "app", "outcome", "reason"],
-            "Attempts to send a push, including retries, by APNs' response."
+            "relay_push_attempts_total", .counter,
+            labels: ["transport", "environment", "app", "outcome", "reason"],
+            "Attempts to send a push, including retries, by the push service's response."
         ) { $0.loops.counts.attemptSamples },
         Metric(
-            "relay_push_attempt_duration_seconds", .histogram, labels: ["environment"],
+            "relay_push_attempt_duration_seconds", .histogram, labels: ["transport", "environment"],
             "Duration of an attempt, including the wait for a connection with capacity."
         ) { snapshot in
-            zip(LoopCounts.environments, snapshot.loops.counts.attemptDurations).map {
-                Metric.Sample(labels: [$0.rawValue], value: .histogram($1))
+            let counts = snapshot.loops.counts
+            let apns = zip(LoopCounts.environments, counts.attemptDurations).map {
+                Metric.Sample(
+                    labels: [Device.Transport.apns.rawValue, $0.rawValue], value: .histogram($1))
             }
+            guard counts.hasWebPush else { return apns }
+            let labels = [Device.Transport.webpush.rawValue, Environment.production.rawValue]
+            return apns + [Metric.Sample(labels: labels, value: .histogram(counts.webPushDurations))]
         },
         Metric("relay_pushes_in_flight", .gauge, "Pushes of events in flight.") {
             $0.loops.pushesInFlight
@@ -120,7 +127,7 @@ enum Metrics {
         },
         Metric(
             "relay_devices_removed_total", .counter, labels: ["environment", "app"],
-            "Registrations removed because APNs reported their token as no longer valid."
+            "Registrations removed because the push service reported them as no longer valid."
         ) { snapshot in
             var counts = snapshot.loops.counts
             for (app, times) in snapshot.queue.removed {

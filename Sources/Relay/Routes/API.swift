@@ -18,6 +18,7 @@ struct API: Sendable {
         var router = Router()
         router.onSync(.get, RouteName.health.path) { request in health(request) }
         router.on(.get, RouteName.ready.path, open(.ready, ReadyRoute.self))
+        router.on(.get, RouteName.webPushKey.path, open(.webPushKey, WebPushKeyRoute.self))
         router.on(.post, RouteName.register.path, tenant(.register, RegisterRoute.self))
         router.on(.post, RouteName.unregister.path, tenant(.unregister, UnregisterRoute.self))
         router.on(.post, RouteName.list.path, tenant(.list, ListRoute.self))

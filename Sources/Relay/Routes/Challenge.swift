@@ -5,24 +5,22 @@ import Network
 import Programs
 import Storage
 
-/// Sends a registration challenge: a background push with a code to the device being registered.
+/// Sends a registration challenge: a push with a code to the device being registered, in the background if it is
+/// one of APNs.
 struct Challenge {
     let services: LoopServices
     let codes: ChallengeCodes
     let secret: Secret
 
-    /// Pushes a code and returns 202 once APNs has accepted it.
+    /// Pushes a code and returns 202 once the push service has accepted it.
     ///
     /// As with any push, it goes to the other environment if APNs says that the token belongs there; the code
     /// is valid for the environment that it was sent to.
     func send(_ wanted: RegisterRequest, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
-        let destination = services.app(of: wanted.bundleID.text, in: wanted.environment)
-        guard case .app(let app, _) = destination else {
-            throw APIError(.unknownBundle, field: .bundleID)
-        }
         guard services.slots.take(1) else { throw APIError(.overloaded, limit: .pushes) }
         defer { services.slots.giveBack() }
         let now = shared.clock.now
+        let route = try route(to: wanted, at: now)
         let id = services.makeID(at: now).text
         let attempts = AttemptRunner(on: services) { push, environment in
             self.push(push.id, wanted, DeviceEnvironment(environment), at: now)
@@ -30,8 +28,7 @@ struct Challenge {
         defer { attempts.logReport() }
         switch await end(
             of: push(id, wanted, wanted.environment, at: now),
-            services.firstAttempt(to: wanted.bundleID.text, in: wanted.environment, of: app, at: now),
-            attempts)
+            route, attempts)
         {
         case .sent:
             trace.add(.note("challenge", id))
@@ -40,7 +37,8 @@ struct Challenge {
             throw APIError(.apnsUnavailable, logDetail: retry.reason)
         case .failed(let failure):
             throw APIError(
-                .deviceRefused, field: .deviceToken, hint: "APNs' reason is \(failure.reason).",
+                .deviceRefused, field: wanted.webPush == nil ? .deviceToken : .webPush,
+                hint: "Its reason is \(failure.reason).",
                 logDetail: failure.reason)
         case .unfinished:
             throw APIError(.apnsUnavailable)
@@ -68,11 +66,24 @@ struct Challenge {
             environment: environment)
     }
 
+    private func route(
+        to wanted: RegisterRequest, at now: EpochMilliseconds
+    ) throws(APIError) -> PushRoute {
+        if let device = wanted.webPush {
+            return .webPush(WebPushRoute(device, of: shared.hasher.key(of: secret).primary, at: now))
+        }
+        guard case .app(let app, _) = services.app(of: wanted.bundleID.text, in: wanted.environment) else {
+            throw APIError(.unknownBundle, field: .bundleID)
+        }
+        return .apns(
+            services.firstAttempt(to: wanted.bundleID.text, in: wanted.environment, of: app, at: now))
+    }
+
     private func end(
-        of push: Push, _ attempt: Attempt, _ attempts: AttemptRunner
+        of push: Push, _ route: PushRoute, _ attempts: AttemptRunner
     ) async -> PushEnd {
         await withCheckedContinuation { continuation in
-            attempts.send(push, attempt, for: ()) { end, _ in continuation.resume(returning: end) }
+            attempts.send(push, route, for: ()) { end, _ in continuation.resume(returning: end) }
         }
     }
 
@@ -83,25 +94,31 @@ struct Challenge {
     ) -> Push {
         let code = codes.code(for: subject(wanted, environment), at: now)
         let end = now + Bounds.challengeLifetime.inMilliseconds
-        // APNs requires this priority for background pushes.
+        // APNs requires this priority for background pushes; browsers don't allow these.
+        let isShown = wanted.webPush != nil
         let notification = Notification(
-            topic: wanted.bundleID, pushType: .background, priority: .conserveDevicePower,
-            expiration: UInt64(clamping: end / 1000), payload: Self.payload(id, code))
+            topic: wanted.bundleID, pushType: isShown ? .alert : .background,
+            priority: isShown ? .immediate : .conserveDevicePower,
+            expiration: UInt64(clamping: end / 1000), payload: Self.payload(id, code, isShown: isShown))
         return Push(notification, to: wanted.deviceToken, id: id)
     }
 
     /// The data appears three times, as in an event's payload.
-    private static func payload(_ id: String, _ code: String) -> [UInt8] {
+    private static func payload(_ id: String, _ code: String, isShown: Bool) -> [UInt8] {
         var writer = JSON.Writer(capacity: 512)
         func writeFacts() {
             writer.member("challengeID", id)
             writer.member("challengeCode", code)
         }
         writer.beginObject()
-        writer.name("aps")
-        writer.beginObject()
-        writer.member("content-available", 1)
-        writer.endObject()
+        var aps = APS()
+        if isShown {
+            aps.title = "Confirming this device"
+            aps.body = "Open the page if it doesn't list this device soon."
+        } else {
+            aps.isContentAvailable = true
+        }
+        aps.write(to: &writer)
         writeFacts()
         for name: StaticString in ["data", "body"] {
             writer.name(name)

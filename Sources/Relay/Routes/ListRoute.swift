@@ -3,6 +3,7 @@ import JSON
 import Network
 import Programs
 import Storage
+import WebPush
 
 /// `POST /v1/device/list`: lists a secret's devices to anyone who knows it.
 struct ListRoute: TenantRoute {
@@ -79,8 +80,15 @@ struct DeviceList: Sendable {
     private func append(_ device: Device, _ last: Delivery?, to writer: inout JSON.Writer) {
         writer.beginObject()
         writer.member("device", device.maskedToken)
-        writer.member("bundleId", device.bundleID)
-        writer.member("apnsEnv", device.environment.rawValue)
+        writer.member("transport", device.transport.rawValue)
+        if let webPush = device.details.webPush {
+            // Never the endpoint.
+            let host = WebPushDevice(stored: webPush)?.subscription.endpoint.host
+            if let host { writer.member("service", host) }
+        } else {
+            writer.member("bundleId", device.bundleID)
+            writer.member("apnsEnv", device.environment.rawValue)
+        }
         writer.member("createdAt", Timestamp(device.createdAt).text)
         writer.member("updatedAt", Timestamp(device.updatedAt).text)
         let details = device.details

@@ -1,13 +1,16 @@
 import APNs
 import JSON
 import Storage
+import WebPush
 
 /// A validated `POST /v1/device/register`.
 struct RegisterRequest: RequestBody {
     let deviceToken: DeviceToken
     /// The token as sent, if it differs from the folded one.
     let unfoldedToken: String?
-    let bundleID: Topic
+    /// The subscription, if the device gets its pushes by Web Push.
+    let webPush: WebPushDevice?
+    let bundleID: APNs.Topic
     let environment: DeviceEnvironment
     let details: DeviceDetails
     /// The preferences that have no effect, because the relay doesn't know their value.
@@ -31,24 +34,14 @@ struct RegisterRequest: RequestBody {
     }
 
     init(_ fields: RequestFields, _ rules: RequestRules, at _: EpochMilliseconds) throws(APIError) {
-        (deviceToken, unfoldedToken) = try fields.deviceToken()
-        guard let bundleID = try fields.bundleID() ?? rules.defaultBundleID else {
-            throw APIError(.missingField, field: .bundleID)
+        webPush = try fields.webPush(rules)
+        if let webPush {
+            (deviceToken, unfoldedToken) = (webPush.token, nil)
+            (bundleID, environment) = (WebPushDevice.topic, .production)
+        } else {
+            (deviceToken, unfoldedToken) = try fields.deviceToken()
+            (bundleID, environment) = try Self.app(fields, rules)
         }
-        if let known = rules.bundleIDs, !known.contains(bundleID) {
-            throw APIError(.unknownBundle, field: .bundleID)
-        }
-        self.bundleID = bundleID
-        let environment = try fields.optional(.apnsEnvironment) ?? DeviceEnvironment.production.rawValue
-        guard let environment = DeviceEnvironment(rawValue: environment) else {
-            throw APIError(.invalidField, field: .apnsEnvironment)
-        }
-        if let only = rules.onlyEnvironment[bundleID], only != environment {
-            throw APIError(
-                .invalidField, field: .apnsEnvironment,
-                hint: "This relay pushes to this app only in \(only.rawValue).")
-        }
-        self.environment = environment
         challengeCode = try fields.optional(.challengeCode, where: ChallengeCodes.isWellFormed)
         let preferences = try fields.object(.preferences).map { fields throws(APIError) in
             try DevicePreferences(fields)
@@ -71,8 +64,31 @@ struct RegisterRequest: RequestBody {
             deviceName: try detail(.deviceName), deviceModel: try detail(.deviceModel),
             osVersion: try detail(.osVersion), appVersion: try detail(.appVersion),
             preferences: preferences.map { String(decoding: $0.json, as: UTF8.self) },
-            sealedVersions: sealed?.text, installationID: installationID)
+            sealedVersions: sealed?.text, installationID: installationID, webPush: webPush?.stored)
         tokens = try PushTokenWishes(fields)
+    }
+
+    /// The app and the environment, which a registration for Web Push doesn't have.
+    private static func app(
+        _ fields: RequestFields, _ rules: RequestRules
+    ) throws(APIError) -> (APNs.Topic, DeviceEnvironment) {
+        guard let bundleID = try fields.bundleID() ?? rules.defaultBundleID else {
+            throw APIError(.missingField, field: .bundleID)
+        }
+        if let known = rules.bundleIDs, !known.contains(bundleID) {
+            let hint = known.isEmpty ? "It has no APNs key; devices register with webPush." : nil
+            throw APIError(.unknownBundle, field: .bundleID, hint: hint)
+        }
+        let text = try fields.optional(.apnsEnvironment) ?? DeviceEnvironment.production.rawValue
+        guard let environment = DeviceEnvironment(rawValue: text) else {
+            throw APIError(.invalidField, field: .apnsEnvironment)
+        }
+        if let only = rules.onlyEnvironment[bundleID], only != environment {
+            throw APIError(
+                .invalidField, field: .apnsEnvironment,
+                hint: "This relay pushes to this app only in \(only.rawValue).")
+        }
+        return (bundleID, environment)
     }
 }
 
@@ -88,7 +104,11 @@ struct UnregisterRequest: PlainRequestBody {
     let unfoldedToken: String?
 
     init(_ fields: RequestFields) throws(APIError) {
-        (deviceToken, unfoldedToken) = try fields.deviceToken()
+        if let token = try fields.webPushToken() {
+            (deviceToken, unfoldedToken) = (token, nil)
+        } else {
+            (deviceToken, unfoldedToken) = try fields.deviceToken()
+        }
     }
 
     var tracedToken: DeviceToken? { deviceToken }
@@ -149,9 +169,9 @@ extension RequestFields {
         return (token, token.text == text ? nil : text)
     }
 
-    func bundleID() throws(APIError) -> Topic? {
+    func bundleID() throws(APIError) -> APNs.Topic? {
         guard let text = try optional(.bundleID) else { return nil }
-        guard let topic = Topic(text) else { throw APIError(.invalidField, field: .bundleID) }
+        guard let topic = APNs.Topic(text) else { throw APIError(.invalidField, field: .bundleID) }
         return topic
     }
 }

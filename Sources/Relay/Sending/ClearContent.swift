@@ -18,6 +18,7 @@ extension ClearContent: PushContent {
     var timeToLive: Duration? { nil }
     var kind: String? { nil }
     var isSoundAlone: Bool { false }
+    var showsText: Bool { false }
     var logType: String { "clear" }
     var sessionID: String { "" }
     var history: HistoryContent? { nil }

@@ -103,6 +103,7 @@ extension EventContent: PushContent {
     var timeToLive: Duration? { nil }
     var kind: String? { type.rawValue }
     var isSoundAlone: Bool { false }
+    var showsText: Bool { true }
     var logType: String { type.rawValue }
     var hasUnreadBadge: Bool { false }
     var rings: Bool { type.rings }

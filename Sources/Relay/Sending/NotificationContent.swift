@@ -195,6 +195,7 @@ struct NotificationContent: Sendable {
 
 extension NotificationContent: PushContent {
     var isSoundAlone: Bool { pushType == .alert && !aps.hasText && aps.badge == nil && !hasUnreadBadge }
+    var showsText: Bool { pushType == .alert && aps.hasText }
     var logType: String { "notify" }
     var sessionID: String { aps.threadID ?? "" }
 

@@ -131,6 +131,9 @@ extension Bounds {
     /// It exceeds the number of steps that find one bad row in a full batch.
     static let deliveriesRefusedInRowMax = 16
 
+    /// Services and reasons for which failures of one event's pushes by Web Push are logged.
+    static let webPushFailuresLoggedMax = 8
+
     // MARK: History
 
     /// Items that a secret's history keeps; the oldest are removed.

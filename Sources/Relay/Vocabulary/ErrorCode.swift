@@ -13,6 +13,7 @@ enum ErrorCode: String, CaseIterable, Sendable {
     case challengeFailed = "challenge_failed"
     case blocked
     case historyOff = "history_off"
+    case webPushOff = "webpush_off"
     case notFound = "not_found"
     case unknownEvent = "unknown_event"
     case methodNotAllowed = "method_not_allowed"
@@ -79,11 +80,12 @@ enum ErrorCode: String, CaseIterable, Sendable {
         case .missingField: Entry(400, "A field is missing.")
         case .unknownBundle: Entry(400, "This relay does not push to this app.")
         case .weakSecret: Entry(400, "The secret is too short.")
-        case .deviceRefused: Entry(400, "APNs does not accept the device token.")
+        case .deviceRefused: Entry(400, "The push service does not accept the device.")
         case .unauthorized: Entry(401, "The registration key is missing or wrong.")
         case .challengeFailed: Entry(403, "The challenge code is wrong or has expired.")
         case .blocked: Entry(403, "This relay's operator has blocked the secret.")
         case .historyOff: Entry(403, "This relay keeps no history.")
+        case .webPushOff: Entry(403, "This relay does not send by Web Push.")
         case .notFound: Entry(404, "This path does not exist.")
         case .unknownEvent: Entry(404, "No event with this eventID was sent within the last 24 hours.")
         case .methodNotAllowed: Entry(405, "This path does not support this method.")

@@ -34,6 +34,10 @@ enum FailureReason {
     static let quietHours = "QuietHours"
     /// What was to be sent later was too late; no push was made.
     static let scheduleMissed = "ScheduleMissed"
+    /// The device is registered for Web Push, which the relay no longer sends.
+    static let webPushOff = "WebPushOff"
+    /// The push shows no text, which browsers don't allow.
+    static let nothingToShow = "NothingToShow"
     /// The device has registered no token for this kind of push.
     static let noPushToken = "NoPushToken"
 
@@ -41,6 +45,6 @@ enum FailureReason {
     static let all = [
         deadlineExceeded, invalidRegistration, unknownBundle, deviceRateLimited, environmentNotAllowed,
         queueFull, queueUnavailable, queueUnconfirmed, deviceRemoved, blocked, acknowledged, muted, expired,
-        noPushToken, quietHours, scheduleMissed,
+        noPushToken, quietHours, scheduleMissed, webPushOff, nothingToShow,
     ]
 }

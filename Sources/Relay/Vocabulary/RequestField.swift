@@ -1,5 +1,6 @@
 import APNs
 import Storage
+import WebPush
 
 /// The fields of requests and their rules, which the tables in docs/reference/api.md mirror.
 ///
@@ -7,6 +8,12 @@ import Storage
 enum RequestField: String, CaseIterable, Sendable {
     case secret
     case deviceToken
+    case webPush
+    case webPushEndpoint = "webPush.endpoint"
+    case webPushKeys = "webPush.keys"
+    case webPushPublicKey = "webPush.keys.p256dh"
+    case webPushAuth = "webPush.keys.auth"
+    case webPushPage = "webPush.page"
     case bundleID = "bundleId"
     case apnsEnvironment = "apnsEnv"
     case deviceName
@@ -126,13 +133,18 @@ enum RequestField: String, CaseIterable, Sendable {
         switch self {
         case .secret: "a string of 1 to \(Bounds.secretBytesMax) bytes"
         case .deviceToken: "hexadecimal, of even length, 2 to \(DeviceToken.countMax) characters"
-        case .bundleID: "1 to \(Topic.countMax) characters of A-Z a-z 0-9 . -"
+        case .bundleID: "1 to \(APNs.Topic.countMax) characters of A-Z a-z 0-9 . -"
         case .apnsEnvironment: "\"sandbox\" or \"production\""
         case .deviceName, .deviceModel, .osVersion, .appVersion:
             "a string of 1 to \(Bounds.deviceDetailBytesMax) bytes without NUL"
         case .challengeCode:
             "the code of a challenge push: \(ChallengeCodes.count) characters of 0-9 a-f"
-        case .preferences, .quietHours, .notification, .every, .repeat: "an object"
+        case .preferences, .quietHours, .notification, .every, .repeat, .webPush, .webPushKeys: "an object"
+        case .webPushEndpoint:
+            "an https URL of at most \(PushEndpoint.bytesMax) bytes at a push service that the relay knows"
+        case .webPushPublicKey: "base64url of an uncompressed P-256 public key"
+        case .webPushAuth: "base64url of \(SubscriptionKeys.authBytes) bytes"
+        case .webPushPage: "an https URL of at most \(WebPushDevice.pageBytesMax) bytes"
         case .preferencesEventTypes:
             "a list of at most \(Bounds.kindsMax) strings, event types and kinds of notifications, without duplicates"
         case .quietHoursFrom: "a time of day such as \"22:00\""

@@ -4,6 +4,7 @@ enum RouteName: String, CaseIterable, Sendable {
     case ready = "GET /ready"
     /// The web page with all its files.
     case page = "GET /app/"
+    case webPushKey = "GET /v1/webpush/key"
     case register = "POST /v1/device/register"
     case unregister = "POST /v1/device/unregister"
     case list = "POST /v1/device/list"

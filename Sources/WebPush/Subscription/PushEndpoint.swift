@@ -42,7 +42,7 @@ package struct PushEndpoint: Sendable {
     package var origin: String { Self.scheme + authority }
 
     /// The host and, unless it is 443, the port.
-    var authority: String {
+    package var authority: String {
         let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
         return port == Self.usualPort ? name : "\(name):\(port)"
     }

@@ -9,6 +9,11 @@ package struct SubscriptionKeys: Hashable, Sendable {
     /// The authentication secret, 16 bytes.
     package let auth: [UInt8]
 
+    /// The public key in base64url, to store it.
+    package var p256dhText: String { Base64.urlText(p256dh) }
+    /// The authentication secret in base64url, to store it; never log it.
+    package var authText: String { Base64.urlText(auth) }
+
     /// The size of the authentication secret, in bytes.
     package static let authBytes = 16
 

@@ -175,9 +175,29 @@ struct ConfigurationTests {
     func noKey() {
         #expect(
             problems(withKey: false) == [
-                "no APNs key: set APNS_TEAM_ID, APNS_KEY_ID and APNS_PRIVATE_KEY (or APNS_PRIVATE_KEY_FILE); "
-                    + "./dev run tries the relay without one, against a simulator"
+                "no APNs key: set APNS_TEAM_ID, APNS_KEY_ID and APNS_PRIVATE_KEY (or APNS_PRIVATE_KEY_FILE), or "
+                    + "RELAY_VAPID_SUBJECT for Web Push alone; ./dev run tries the relay without one, against a simulator"
             ])
+    }
+
+    @Test("With Web Push, a relay needs no APNs settings, but those that are given must be complete")
+    func webPushAlone() throws {
+        let subject = ["RELAY_VAPID_SUBJECT": "mailto:push@example.org"]
+        #expect(problems(subject, withKey: false) == [])
+        #expect(problems(subject.merging(["APNS_TEAM_ID": "ABCDE12345"]) { $1 }, withKey: false).count == 1)
+        for wrong in ["mailto:a@localhost", "push@example.org", "https://127.0.0.1/"] {
+            #expect(problems(["RELAY_VAPID_SUBJECT": wrong]).count == 1)
+        }
+        #expect(
+            problems(["RELAY_WEBPUSH_HOSTS": "any"]) == [
+                "RELAY_WEBPUSH_HOSTS has no effect without RELAY_VAPID_SUBJECT, which switches Web Push on"
+            ])
+        #expect(problems(subject.merging(["RELAY_WEBPUSH_HOSTS": "a/b"]) { $1 }).count == 1)
+        let key = "yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw"
+        #expect(problems(subject.merging(["RELAY_VAPID_PRIVATE_KEY": key]) { $1 }) == [])
+        let wrongKey = problems(subject.merging(["RELAY_VAPID_PRIVATE_KEY": key + key]) { $1 })
+        #expect(wrongKey.count == 1 && !wrongKey.joined().contains(key))
+        #expect(problems(subject.merging(["RELAY_VAPID_PRIVATE_KEY_OTHER": key]) { $1 }).count == 1)
     }
 
     @Test("A part of the key that is missing is named; one that is wrong is not called missing")

@@ -80,7 +80,7 @@ struct RetryScheduleTests {
 
     /// Takes all the slots that a destination may have, and says how many.
     private func fill(
-        _ destinations: inout ConcurrencyLimiter, _ destination: APNsHealth.Destination,
+        _ destinations: inout ConcurrencyLimiter, _ destination: PushDestination,
         besides eventPushes: Int = 0,
         at now: Int = 0
     ) -> Int {
@@ -92,9 +92,12 @@ struct RetryScheduleTests {
         return taken
     }
 
-    private let here = APNsHealth.Destination(key: TestKey.first, environment: .production)
-    private let there = APNsHealth.Destination(key: TestKey.first, environment: .sandbox)
-    private let elsewhere = APNsHealth.Destination(key: TestKey.second, environment: .sandbox)
+    private let here = PushDestination.apns(
+        APNsHealth.Destination(key: TestKey.first, environment: .production))
+    private let there = PushDestination.apns(
+        APNsHealth.Destination(key: TestKey.first, environment: .sandbox))
+    private let elsewhere = PushDestination.apns(
+        APNsHealth.Destination(key: TestKey.second, environment: .sandbox))
 
     @Test("Retries give way to new events, keep a minimum, and leave slots for other destinations")
     func destinations() {
@@ -226,6 +229,7 @@ struct RetryScheduleTests {
     @Test("An app with a refused token is probed once a second with one push until it is accepted")
     func refusedTokens() {
         var refused = RefusedTokens()
+        let here = APNsHealth.Destination(key: TestKey.first, environment: .production)
         let target = APNsHealth.Target(bundleID: "org.example.a", destination: here)
         let other = APNsHealth.Target(bundleID: "org.example.b", destination: here)
         #expect(!refused.spares(target, at: moment(0)))

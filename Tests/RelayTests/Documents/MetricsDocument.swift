@@ -55,15 +55,17 @@ enum MetricsDocument {
         |---|---|
         | `route` | method and path as in [api.md](api.md); `other` for requests without a route and invalid HTTP |
         | `limit` | \(LimitKind.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")) |
-        | `environment` | `production` or `sandbox`: the registration's for `relay_pushes_total`, the one used for attempts |
-        | `app` | the bundle ID of a configured app, at most \(Bounds.metricsAppsMax); `other` for the rest |
+        | `transport` | `apns` or `webpush` |
+        | `environment` | `production` or `sandbox`: the registration's for `relay_pushes_total`, the one used for attempts; always `production` for Web Push |
+        | `app` | the bundle ID of a configured app, at most \(Bounds.metricsAppsMax); `webpush` for Web Push, `other` for the rest |
         | `result` | `sent`, `failed`, `queued`, `muted`, as in responses to events; for queued pushes `sent`, `failed`, `again` |
-        | `outcome` | `accepted`, `rejected` (refused by APNs), `unreachable` (no response from APNs) |
+        | `outcome` | `accepted`, `rejected` (refused by the push service), `unreachable` (no response) |
         | `reason` | [as in responses and the delivery log](api.md#post-v1event) and, for GOAWAY, HTTP/2 error codes; `none` without a fault, `other` for unknown reasons |
         | `check` | \(Readiness().checks.map { "`\($0.name)`" }.joined(separator: ", ")), as in `/ready` |
 
-        `relay_push_attempts_total` includes every request to APNs: one per device, one in the other environment after `BadDeviceToken` or
-        for a key of that environment, one with a new provider token after a refused one, and one for each retry of a queued push.
+        `relay_push_attempts_total` includes every request to a push service: one per device, one in APNs' other environment after
+        `BadDeviceToken` or for a key of that environment, one with a new provider token after a refused one, one without the sealed text
+        after a message was too large for Web Push, and one for each retry of a queued push.
 
         """
 }

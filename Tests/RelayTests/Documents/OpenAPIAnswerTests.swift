@@ -228,6 +228,7 @@ struct OpenAPIAnswerTests {
         var options = RelayFixture.Options()
         options.registration = .key(Secret(key))
         options.history = History.Options(lifetime: .seconds(86_400))
+        options.webPush = try Browser.keys()
         try await RelayFixture.with(options) { relay in
             relay.storage.add("bb00", under: RelayFixture.key)
             for path in try #require(document["paths"]?.object).members {

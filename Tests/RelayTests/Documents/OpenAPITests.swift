@@ -6,6 +6,7 @@ import OwnThread
 import Programs
 import Storage
 import Testing
+import WebPush
 
 @testable import Relay
 
@@ -46,8 +47,8 @@ struct OpenAPITests {
         }
         #expect(
             properties("RegisterRequest") == [
-                "secret", "deviceToken", "bundleId", "apnsEnv", "deviceName", "deviceModel", "osVersion",
-                "appVersion", "challengeCode", "preferences", "deviceID", "sealed",
+                "secret", "deviceToken", "webPush", "bundleId", "apnsEnv", "deviceName", "deviceModel",
+                "osVersion", "appVersion", "challengeCode", "preferences", "deviceID", "sealed",
                 "pushToStartToken", "attributesType", "widgetPushToken", "controlPushToken",
             ])
         #expect(
@@ -77,7 +78,7 @@ struct OpenAPITests {
                     "actions", "sealed", "shorten",
                 ])
         #expect(properties("ScheduleCancelRequest") == ["secret", "id", "name"])
-        #expect(properties("UnregisterRequest") == ["secret", "deviceToken"])
+        #expect(properties("UnregisterRequest") == ["secret", "deviceToken", "webPush"])
         #expect(
             properties("EventRequest")
                 == [
@@ -91,7 +92,8 @@ struct OpenAPITests {
             ("ListRequest", ""), ("HistoryListRequest", ""), ("HistoryReadRequest", ""),
             ("AcknowledgeRequest", ""), ("ReplyRequest", ""), ("ReplyWaitRequest", ""),
             ("ReplyResultRequest", ""),
-            ("Notification", "notification."), ("Repeat", "repeat."), ("Preferences", "preferences."),
+            ("WebPush", "webPush."), ("WebPushKeys", "webPush.keys."), ("Notification", "notification."),
+            ("Repeat", "repeat."), ("Preferences", "preferences."),
             ("QuietHours", "preferences.quietHours."), ("ScheduleRequest", ""),
             ("ScheduleCancelRequest", ""), ("Recurrence", "every."),
         ]
@@ -123,6 +125,9 @@ struct OpenAPITests {
         #expect(
             schemas["RegisterRequest"]?["properties"]?["challengeCode"]?["pattern"]
                 == .string("^[0-9a-f]{\(ChallengeCodes.count)}$"))
+        let webPush = schemas["WebPush"]?["properties"]
+        #expect(webPush?["endpoint"]?["maxLength"]?.int == PushEndpoint.bytesMax)
+        #expect(webPush?["page"]?["maxLength"]?.int == WebPushDevice.pageBytesMax)
         let notification = schemas["Notification"]?["properties"]
         #expect(notification?["badge"]?["oneOf"]?.array?.first?["maximum"]?.int == Bounds.badgeMax)
         #expect(notification?["ttl"]?["maximum"]?.int == Bounds.timeToLiveSecondsMax)
@@ -146,7 +151,7 @@ struct OpenAPITests {
         #expect(
             schemas["DeviceToken"]?["pattern"] == .string("^([0-9A-Fa-f]{2}){1,\(DeviceToken.countMax / 2)}$")
         )
-        #expect(schemas["BundleID"]?["pattern"] == .string("^[A-Za-z0-9.-]{1,\(Topic.countMax)}$"))
+        #expect(schemas["BundleID"]?["pattern"] == .string("^[A-Za-z0-9.-]{1,\(APNs.Topic.countMax)}$"))
         #expect(
             schemas["EventAnswer"]?["properties"]?["deliveries"]?["maxItems"]?.int
                 == Bounds.deliveriesListedMax)

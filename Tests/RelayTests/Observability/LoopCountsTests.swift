@@ -39,7 +39,10 @@ struct LoopCountsTests {
         func attempts(_ environment: String, _ app: String, _ outcome: String, _ reason: String) -> Double? {
             read.value(
                 "relay_push_attempts_total",
-                ["environment": environment, "app": app, "outcome": outcome, "reason": reason])
+                [
+                    "transport": "apns", "environment": environment, "app": app, "outcome": outcome,
+                    "reason": reason,
+                ])
         }
         #expect(attempts("production", "org.example.a", "accepted", "none") == 1)
         #expect(attempts("production", "org.example.a", "rejected", "Unregistered") == 1)
@@ -49,13 +52,20 @@ struct LoopCountsTests {
         #expect(read.sum("relay_push_attempts_total") == 4)
         #expect(
             read.value(
-                "relay_push_attempt_duration_seconds_bucket", ["environment": "production", "le": "0.0025"])
+                "relay_push_attempt_duration_seconds_bucket",
+                ["transport": "apns", "environment": "production", "le": "0.0025"])
                 == 2)
-        #expect(read.value("relay_push_attempt_duration_seconds_sum", ["environment": "sandbox"]) == 9.002)
+        #expect(
+            read.value(
+                "relay_push_attempt_duration_seconds_sum", ["transport": "apns", "environment": "sandbox"])
+                == 9.002)
         func results(_ app: String, _ result: String, _ reason: String) -> Double? {
             read.value(
                 "relay_pushes_total",
-                ["environment": "sandbox", "app": app, "result": result, "reason": reason])
+                [
+                    "transport": "apns", "environment": "sandbox", "app": app, "result": result,
+                    "reason": reason,
+                ])
         }
         #expect(results("org.example.a", "queued", "Timeout") == 1)
         #expect(results("other", "failed", "QueueFull") == 1)

@@ -33,7 +33,8 @@ struct ListTests {
                     "ok": true,
                     "devices": [
                         [
-                            "device": "…ccddeeff", "bundleId": "org.example.default", "apnsEnv": "production",
+                            "device": "…ccddeeff", "transport": "apns",
+                            "bundleId": "org.example.default", "apnsEnv": "production",
                             "createdAt": "2027-01-15T08:00:00.000Z", "updatedAt": "2027-01-15T08:00:01.500Z",
                             "deviceName": "Ada's phone", "deviceModel": "iPhone18,1", "osVersion": "26.1",
                             "appVersion": "1.2 (34)",

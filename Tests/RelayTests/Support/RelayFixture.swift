@@ -18,6 +18,7 @@ struct RelayFixture: Sendable {
     let services: LoopBound<LoopServices>
     let production: LoopBound<ScriptedSender>
     let sandbox: LoopBound<ScriptedSender>
+    let webPush: LoopBound<ScriptedWebPush>
     let api: API
     /// The wall clock; to change it alone is to set it.
     let time: Lock<EpochMilliseconds>
@@ -52,6 +53,8 @@ struct RelayFixture: Sendable {
         var replies = ReplyWaits.Options()
         var deliveries = DeliveryLog.Options()
         var page: Page?
+        /// The keys of Web Push; nil if it is off.
+        var webPush: WebPushKeys?
     }
 
     /// Makes the routes, runs `body` with them and takes them down.
@@ -108,14 +111,19 @@ struct RelayFixture: Sendable {
                 monotonic: { monotonic.withLock { $0 } }, log: lines.log),
             databaseClock: DatabaseClock(
                 storage: storage, clock: WallClock { time.withLock { $0 } }, log: lines.log),
-            agents: agents, replies: replies)
-        let (production, sandbox, services) = await loop.run { loop in
+            agents: agents, replies: replies, webPush: options.webPush)
+        let isWebPushOn = options.webPush != nil
+        let (production, sandbox, webPush, services) = await loop.run { loop in
             let production = ScriptedSender()
             let sandbox = ScriptedSender()
             let senders = ScriptedSenders(production: production, sandbox: sandbox)
-            let services = LoopServices(loop: loop, shared: shared, apps: apps, senders: senders)
+            let webPush = ScriptedWebPush()
+            let services = LoopServices(
+                loop: loop, shared: shared, apps: apps, senders: senders,
+                webPush: isWebPushOn ? webPush : nil)
             return (
-                LoopBound(production, on: loop), LoopBound(sandbox, on: loop), LoopBound(services, on: loop)
+                LoopBound(production, on: loop), LoopBound(sandbox, on: loop), LoopBound(webPush, on: loop),
+                LoopBound(services, on: loop)
             )
         }
         self.history = history
@@ -131,6 +139,7 @@ struct RelayFixture: Sendable {
         self.monotonic = monotonic
         self.production = production
         self.sandbox = sandbox
+        self.webPush = webPush
         self.services = services
         api = API(services, page: options.page)
     }
@@ -190,12 +199,16 @@ struct RelayFixture: Sendable {
         let services: LoopServices
         let production: ScriptedSender
         let sandbox: ScriptedSender
+        let webPush: ScriptedWebPush
     }
 
     /// Looks at what is confined to the loop.
     func onLoop<Result: Sendable>(_ look: @Sendable (Confined) -> Result) async -> Result {
         await loop.run { _ in
-            look(Confined(services: services.value, production: production.value, sandbox: sandbox.value))
+            look(
+                Confined(
+                    services: services.value, production: production.value, sandbox: sandbox.value,
+                    webPush: webPush.value))
         }
     }
 

@@ -55,7 +55,7 @@ extension ActivityContent {
                 payload: payload(plan, to: token, alert, at: now))
             return FanOut.Item(
                 push: Push(notification, to: deviceToken, id: services.makeID(at: now).text),
-                attempt: services.firstAttempt(to: token.recipient, of: app, at: now),
+                route: .apns(services.firstAttempt(to: token.recipient, of: app, at: now)),
                 activity: plan.event)
         }
     }

@@ -1,20 +1,25 @@
 import APNs
 import Network
+import Programs
 import Storage
+import WebPush
 
-/// Sends pushes, again at once if ``OutcomePolicy`` says so, and reports each push's end and all outcomes.
+/// Sends pushes, again at once if ``OutcomePolicy`` or ``WebPushPolicy`` says so, and reports each push's end and all
+/// outcomes.
 ///
 /// Confined to its loop.
 final class AttemptRunner {
     private let services: LoopServices
     /// Changes a push for another environment; `nil` if pushes are the same in both.
-    private let adapt: ((Push, Environment) -> Push)?
+    private let adapt: ((APNs.Push, Environment) -> APNs.Push)?
     private var report = OutcomeReport()
+    private var webPushReport = WebPushReport()
+    private var messages = WebPushMessages()
     /// Whether somebody waits for the pushes; if not, none is sent again.
     var isAwaited = true
 
     /// A runner without pushes.
-    init(on services: LoopServices, adapting adapt: ((Push, Environment) -> Push)? = nil) {
+    init(on services: LoopServices, adapting adapt: ((APNs.Push, Environment) -> APNs.Push)? = nil) {
         self.services = services
         self.adapt = adapt
     }
@@ -23,7 +28,17 @@ final class AttemptRunner {
     ///
     /// `subject` is returned with the end, so that `completion` captures only its object and needs no allocation per push.
     func send<Subject>(
-        _ push: Push, _ attempt: Attempt, for subject: Subject,
+        _ push: APNs.Push, _ route: PushRoute, for subject: Subject,
+        completion: @escaping (PushEnd, Subject) -> Void
+    ) {
+        switch route {
+        case .apns(let attempt): send(push, attempt, for: subject, completion: completion)
+        case .webPush(let route): send(push, route, for: subject, completion: completion)
+        }
+    }
+
+    private func send<Subject>(
+        _ push: APNs.Push, _ attempt: Attempt, for subject: Subject,
         completion: @escaping (PushEnd, Subject) -> Void
     ) {
         let services = services
@@ -47,9 +62,47 @@ final class AttemptRunner {
         }
     }
 
+    private func send<Subject>(
+        _ push: APNs.Push, _ route: WebPushRoute, for subject: Subject,
+        completion: @escaping (PushEnd, Subject) -> Void
+    ) {
+        let services = services
+        guard let sender = services.webPush, let keys = services.shared.webPush else {
+            return completion(.unknownApp, subject)
+        }
+        func fail(_ reason: String) {
+            completion(.failed(OutcomePolicy.Failure(reason: reason)), subject)
+        }
+        // The page has to subscribe anew, as after this answer of a push service.
+        guard let key = keys[route.device.keyID] else {
+            return fail(WebPush.Reason.vapidPkHashMismatch.rawValue)
+        }
+        let now = services.shared.clock.now
+        guard let made = messages.message(of: push, route, keys, at: now) else {
+            return fail(FailureReason.nothingToShow)
+        }
+        let began = services.loop.now.nanoseconds
+        let request = WebPush.Push(made.message, to: route.device.subscription, key: key)
+        sender.send(request) { [self] outcome in
+            services.counts.attempt(outcome, took: services.loop.now.nanoseconds &- began)
+            let unsealed = made.isSealed ? route.unsealed : nil
+            let step = WebPushPolicy.step(
+                after: outcome, mayUnseal: unsealed != nil, firstSentAt: route.firstSentAt)
+            webPushReport.note(outcome, host: route.device.subscription.endpoint.host)
+            switch (step, unsealed) {
+            case (.end(let end), _): completion(end, subject)
+            case (.sendUnsealed, let next?) where isAwaited:
+                send(push, next, for: subject, completion: completion)
+            case (.sendUnsealed, _): completion(.unfinished, subject)
+            }
+        }
+    }
+
     /// Writes the outcomes since the last call to the log and `/ready`.
     func logReport() {
         report.log(to: services.shared)
         report = OutcomeReport()
+        webPushReport.log(to: services.shared)
+        webPushReport = WebPushReport()
     }
 }

@@ -1,6 +1,7 @@
 import APNs
+import WebPush
 
-/// The allowed values of the `reason` label: APNs' reasons, connection failures and the relay's own reasons.
+/// The allowed values of the `reason` label: the push services' reasons, connection failures and the relay's own reasons.
 enum KnownReasons {
     /// Stands for every other value.
     static let other = "other"
@@ -9,8 +10,9 @@ enum KnownReasons {
     static let words: [String] = {
         var words = [other]
         let all =
-            Reason.Documented.allCases.map(\.name) + Unreachable.Cause.allCases.map(\.rawValue)
-            + FailureReason.all
+            APNs.Reason.Documented.allCases.map(\.name) + APNs.Unreachable.Cause.allCases.map(\.rawValue)
+            + FailureReason.all + WebPush.Reason.allCases.map(\.rawValue)
+            + WebPush.Unreachable.Cause.allCases.map(\.rawValue)
         for word in all where !words.contains(word) { words.append(word) }
         return words
     }()

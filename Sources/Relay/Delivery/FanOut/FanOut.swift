@@ -14,8 +14,8 @@ final class FanOut {
     struct Item {
         /// `nil` if no push could be created; ``phase`` says why.
         var push: Push?
-        /// Its first attempt.
-        var attempt: Attempt?
+        /// How it reaches its device.
+        var route: PushRoute?
         var phase = Phase.notBegun
         var removed = false
         /// Its effect on a Live Activity, if it goes to one.
@@ -95,8 +95,7 @@ final class FanOut {
         attempts = AttemptRunner(on: services)
         open = devices.count + activities.count
         var maker = PushMaker(
-            recipients, content, through: APNsTransport(content, services, at: now, unread: unread),
-            services, at: now, unread: unread, mayHold: mayHold, full: full)
+            recipients, content, services, at: now, unread: unread, mayHold: mayHold, full: full)
         items = devices.indices.map { index in
             guard !results.isEmpty, let result = results[devices[index].id] else { return maker.item(index) }
             return Item(push: nil, phase: .ended(result))
@@ -147,12 +146,12 @@ final class FanOut {
             let index = next
             next += 1
             inFlight += 1
-            guard let push = items[index].push, let attempt = items[index].attempt else {
+            guard let push = items[index].push, let route = items[index].route else {
                 release()
                 continue
             }
             items[index].phase = .inFlight
-            attempts.send(push, attempt, for: index) { [self] in ended($1, $0) }
+            attempts.send(push, route, for: index) { [self] in ended($1, $0) }
         }
         isStarting = false
         closeIfDone()

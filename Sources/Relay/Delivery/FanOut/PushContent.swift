@@ -16,6 +16,8 @@ protocol PushContent: Sendable {
     var kind: String? { get }
     /// Whether it consists only of a sound.
     var isSoundAlone: Bool { get }
+    /// Whether it is a notification with a text.
+    var showsText: Bool { get }
     /// Its type in the delivery log.
     var logType: String { get }
     /// Its session, for the delivery log.

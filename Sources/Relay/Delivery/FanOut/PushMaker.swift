@@ -1,15 +1,34 @@
+import APNs
 import Network
 import Programs
 import Storage
 
-/// Decides which devices of a fan-out get a push, when and in which style; a transport makes the pushes.
+/// Creates the pushes of one fan-out: decides which devices get one, when, in which style and by which route.
 ///
 /// Most devices of a secret are similar, so what depends on that is looked up once per run of similar devices.
-struct PushMaker<T: PushTransport> {
+struct PushMaker {
+    /// What pushes to an app's devices in one environment have in common.
+    private struct Headers {
+        let topic: Topic
+        /// For the per-device limits.
+        let limitKey: FoldedBundleID
+        /// The attempt; `nil` if devices get their pushes by Web Push.
+        let attempt: Attempt?
+        /// `apns-expiration`.
+        let expiration: UInt64
+        /// The style for devices without preferences.
+        let style: PushStyle
+    }
+
+    private enum Match {
+        case found(Headers)
+        /// There is no push; `reason` is for the response and the log.
+        case none(reason: String)
+    }
+
     private let recipients: Recipients
     private let content: any PushContent
     private let services: LoopServices
-    private var transport: T
     private let now: EpochMilliseconds
     /// The secret's unread items, if they are known.
     private let unread: Int?
@@ -19,16 +38,18 @@ struct PushMaker<T: PushTransport> {
     /// The devices whose push waits for the end of their quiet hours, and until when.
     private(set) var held: [(index: Int, until: EpochMilliseconds)] = []
     /// The previous device's headers.
-    private var last: (index: Int, headers: TransportHeaders<T.Headers>)?
+    private var last: (index: Int, match: Match)?
+    /// The previous push's notification.
+    private var lastMade: (style: PushStyle, topic: Topic, notification: Notification)?
+    private var payloads: [(style: PushStyle, payload: [UInt8])] = []
 
     /// Creates pushes to these devices; `now` is later than the time at which they were read.
     init(
-        _ recipients: Recipients, _ content: any PushContent, through transport: T, _ services: LoopServices,
+        _ recipients: Recipients, _ content: any PushContent, _ services: LoopServices,
         at now: EpochMilliseconds, unread: Int? = nil, mayHold: Bool = false, full: Set<String> = []
     ) {
         self.recipients = recipients
         self.content = content
-        self.transport = transport
         self.services = services
         self.now = now
         self.unread = unread
@@ -38,26 +59,34 @@ struct PushMaker<T: PushTransport> {
 
     /// The push to a device, or why there is none; takes an index so that the device isn't copied.
     mutating func item(_ index: Int) -> FanOut.Item {
-        guard let address = transport.address(of: recipients.devices[index]) else {
+        guard let token = DeviceToken(recipients.devices[index].token) else {
             return Self.item(.failed(reason: FailureReason.invalidRegistration))
         }
-        switch headers(index) {
+        switch match(index) {
         case .none(let reason): return Self.item(.failed(reason: reason))
         case .found(let headers):
+            // Browsers don't allow pushes that show nothing.
+            guard headers.attempt != nil || content.showsText else { return Self.item(.muted) }
             let style: PushStyle
-            switch way(for: index, transport.style(of: headers)) {
+            switch way(for: index, headers.style) {
             case .now(let wanted): style = wanted
             case .muted: return Self.item(.muted)
             case .at(let time):
                 held.append((index, time))
                 return Self.item(.queued(reason: FailureReason.quietHours))
             }
+            guard let route = route(to: index, headers) else {
+                return Self.item(.failed(reason: FailureReason.invalidRegistration))
+            }
             // Counted only here: a retry was counted when the push was created.
-            let device = transport.limitKey(of: address, headers)
-            guard services.shared.rates.takePush(to: device, at: services.loop.now) else {
+            guard
+                services.shared.rates.takePush(
+                    to: DeviceKey(token, headers.limitKey), at: services.loop.now)
+            else {
                 return Self.item(.failed(reason: FailureReason.deviceRateLimited))
             }
-            return transport.item(to: address, headers, style)
+            let push = Push(notification(style, headers), to: token, id: services.makeID(at: now).text)
+            return FanOut.Item(push: push, route: route)
         }
     }
 
@@ -65,14 +94,58 @@ struct PushMaker<T: PushTransport> {
         FanOut.Item(push: nil, phase: .ended(result))
     }
 
-    private mutating func headers(_ index: Int) -> TransportHeaders<T.Headers> {
-        if let last, transport.haveSameHeaders(recipients.devices[index], recipients.devices[last.index]) {
-            return last.headers
-        }
-        let headers = transport.headers(for: recipients.devices[index])
-        last = (index, headers)
-        return headers
+    // MARK: Routes
+
+    private mutating func match(_ index: Int) -> Match {
+        if let last, areSimilar(index, last.index) { return last.match }
+        let match = newMatch(index)
+        last = (index, match)
+        return match
     }
+
+    private func areSimilar(_ index: Int, _ other: Int) -> Bool {
+        recipients.devices[index].bundleID == recipients.devices[other].bundleID
+            && recipients.devices[index].environment == recipients.devices[other].environment
+            && recipients.devices[index].transport == recipients.devices[other].transport
+    }
+
+    private func newMatch(_ index: Int) -> Match {
+        let device = recipients.devices[index]
+        let unread = content.hasUnreadBadge ? unread : nil
+        guard device.transport == .apns else {
+            guard services.webPush != nil else { return .none(reason: FailureReason.webPushOff) }
+            let push = PushSettings()
+            return .found(
+                Headers(
+                    topic: WebPushDevice.topic, limitKey: FoldedBundleID(device.bundleID), attempt: nil,
+                    expiration: expiration(content.timeToLive ?? push.timeToLive),
+                    style: PushStyle(sound: push.sound, unreadBadge: unread)))
+        }
+        switch services.app(of: device.bundleID, in: device.environment) {
+        case .none(let reason): return .none(reason: reason)
+        case .app(let app, let topic):
+            return .found(
+                Headers(
+                    topic: topic, limitKey: FoldedBundleID(device.bundleID),
+                    attempt: services.firstAttempt(to: device, of: app, at: now),
+                    expiration: expiration(content.timeToLive ?? app.push.timeToLive),
+                    style: PushStyle(sound: app.push.sound, unreadBadge: unread)))
+        }
+    }
+
+    private func route(to index: Int, _ headers: Headers) -> PushRoute? {
+        if let attempt = headers.attempt { return .apns(attempt) }
+        return recipients.devices[index].details.webPush.flatMap(WebPushDevice.init(stored:)).map { device in
+            .webPush(WebPushRoute(device, of: recipients.devices[index].secretHash, at: now))
+        }
+    }
+
+    /// `apns-expiration` of a push created now, in seconds since 1970; 0 means one attempt.
+    private func expiration(_ timeToLive: Duration) -> UInt64 {
+        timeToLive == .zero ? 0 : UInt64(max(0, now + timeToLive.inMilliseconds) / 1000)
+    }
+
+    // MARK: Preferences
 
     /// The effect of a device's preferences on a push.
     private enum Delivery {
@@ -96,5 +169,28 @@ struct PushMaker<T: PushTransport> {
             style.isQuiet = true
         }
         return .now(style)
+    }
+
+    // MARK: Notifications
+
+    private mutating func notification(_ style: PushStyle, _ headers: Headers) -> Notification {
+        if let lastMade, lastMade.style == style, lastMade.topic == headers.topic,
+            lastMade.notification.expiration == headers.expiration
+        {
+            return lastMade.notification
+        }
+        let notification = Notification(
+            topic: headers.topic, pushType: content.pushType, priority: content.priority,
+            expiration: headers.expiration, collapseID: content.collapseID, payload: payload(style))
+        lastMade = (style, headers.topic, notification)
+        return notification
+    }
+
+    /// The payload in a style; there are few styles.
+    private mutating func payload(_ style: PushStyle) -> [UInt8] {
+        if let found = payloads.first(where: { $0.style == style }) { return found.payload }
+        let payload = content.payload(style)
+        payloads.append((style, payload))
+        return payload
     }
 }

@@ -1,6 +1,7 @@
 import APNs
 import Instruments
 import Storage
+import WebPush
 
 /// The counters of one event loop since startup; summed over all loops on request.
 ///
@@ -18,6 +19,8 @@ struct LoopCounts: Sendable {
     /// Attempt durations, by environment.
     private(set) var attemptDurations = [DurationHistogram](
         repeating: DurationHistogram(), count: environments.count)
+    /// Durations of attempts by Web Push.
+    private(set) var webPushDurations = DurationHistogram()
     /// Results of events' pushes, by app, environment and result.
     private(set) var results: [UInt64] = []
     /// Results of pushes to Live Activities, by event and result.
@@ -51,7 +54,8 @@ struct LoopCounts: Sendable {
     static let resultCount = 2 + 2 * reasonCount
 
     /// Zero counters for these apps.
-    init(_ apps: Apps? = nil) {
+    init(_ apps: Apps? = nil, hasWebPush: Bool = false) {
+        if hasWebPush { self.apps.add(WebPushDevice.bundleID) }
         if let apps { use(apps) } else { makeRoom() }
     }
 
@@ -85,8 +89,9 @@ extension LoopCounts {
     }
 
     /// Counts the outcome of one attempt to send a push.
-    mutating func attempt(_ outcome: Outcome, app: Int, _ environment: Environment, took nanoseconds: UInt64)
-    {
+    mutating func attempt(
+        _ outcome: APNs.Outcome, app: Int, _ environment: Environment, took nanoseconds: UInt64
+    ) {
         let number =
             switch outcome {
             case .accepted: 0
@@ -96,6 +101,20 @@ extension LoopCounts {
             }
         attempts[Self.place(app, environment) * Self.outcomeCount + number] &+= 1
         attemptDurations[Self.number(of: environment)].observe(nanoseconds: nanoseconds)
+    }
+
+    /// Counts the outcome of one attempt to send by Web Push.
+    mutating func attempt(_ outcome: WebPush.Outcome, took nanoseconds: UInt64) {
+        let number =
+            switch outcome {
+            case .accepted: 0
+            case .rejected(let rejection): 1 + KnownReasons.number(of: rejection.name)
+            case .unreachable(let lack):
+                1 + Self.reasonCount + KnownReasons.number(of: lack.cause.rawValue)
+            }
+        let place = Self.place(apps.number(of: WebPushDevice.bundleID), .production)
+        attempts[place * Self.outcomeCount + number] &+= 1
+        webPushDurations.observe(nanoseconds: nanoseconds)
     }
 
     /// Counts the result of a push to an app's device, as shown in the response.
@@ -158,6 +177,7 @@ extension LoopCounts {
         for index in requests.indices { requests[index] &+= other.requests[index] }
         for index in requestDurations.indices { requestDurations[index].add(other.requestDurations[index]) }
         for index in attemptDurations.indices { attemptDurations[index].add(other.attemptDurations[index]) }
+        webPushDurations.add(other.webPushDurations)
         for index in activities.indices { activities[index] &+= other.activities[index] }
         for index in limits.indices { limits[index] &+= other.limits[index] }
         retries &+= other.retries

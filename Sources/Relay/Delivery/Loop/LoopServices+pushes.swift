@@ -22,6 +22,30 @@ extension LoopServices {
         return .app(app, topic)
     }
 
+    /// How pushes reach a device.
+    enum RouteMatch {
+        case found(PushRoute, Topic)
+        /// They can't be sent; `reason` is for the response and the log.
+        case none(reason: String)
+    }
+
+    /// How pushes reach a device that was read at or after this time.
+    func route(to device: Device, at time: EpochMilliseconds) -> RouteMatch {
+        if let stored = device.details.webPush {
+            guard webPush != nil else { return .none(reason: FailureReason.webPushOff) }
+            guard let parsed = WebPushDevice(stored: stored) else {
+                return .none(reason: FailureReason.invalidRegistration)
+            }
+            let route = WebPushRoute(parsed, of: device.secretHash, at: time)
+            return .found(.webPush(route), WebPushDevice.topic)
+        }
+        switch app(of: device.bundleID, in: device.environment) {
+        case .none(let reason): return .none(reason: reason)
+        case .app(let app, let topic):
+            return .found(.apns(firstAttempt(to: device, of: app, at: time)), topic)
+        }
+    }
+
     /// The first attempt of a push to an app's device that was read at or after this time.
     func firstAttempt(
         to device: Device, of app: PushApp, at time: EpochMilliseconds

@@ -58,6 +58,8 @@ struct Services: Sendable {
     let deferredStates = DeferredStates<DeferredState>()
     /// The web pages that may use the relay.
     var origins = WebOrigins()
+    /// Keys for Web Push; `nil` if the relay doesn't send by it.
+    var webPush: WebPushKeys?
 }
 
 /// Limits of registrations and events.
@@ -87,6 +89,8 @@ final class LoopServices {
     let loop: EventLoop
     let shared: Services
     let senders: any PushSenders
+    /// Sends by Web Push; `nil` if the relay doesn't.
+    let webPush: (any WebPushSender)?
     /// The current apps; replaced as a whole by ``use(_:)``.
     private(set) var apps: Apps
     /// The rules that requests must satisfy.
@@ -100,22 +104,24 @@ final class LoopServices {
     var receiptsRetried = 0
 
     /// The services of a loop; call it on that loop.
-    init(loop: EventLoop, shared: Services, apps: Apps, senders: any PushSenders) {
+    init(
+        loop: EventLoop, shared: Services, apps: Apps, senders: any PushSenders,
+        webPush: (any WebPushSender)? = nil
+    ) {
         self.loop = loop
         self.shared = shared
         self.senders = senders
+        self.webPush = webPush
         self.apps = apps
-        rules = RequestRules(
-            apps, secretBytesMin: shared.secretBytesMin, hasHistory: shared.history != nil)
+        rules = RequestRules(apps, shared)
         slots = PushSlots(capacity: shared.limits.pushesPerLoopMax)
-        counts = LoopCounts(apps)
+        counts = LoopCounts(apps, hasWebPush: webPush != nil)
     }
 
     /// Replaces the apps, also for requests in progress.
     func use(_ apps: Apps) {
         self.apps = apps
-        rules = RequestRules(
-            apps, secretBytesMin: shared.secretBytesMin, hasHistory: shared.history != nil)
+        rules = RequestRules(apps, shared)
         counts.use(apps)
     }
 

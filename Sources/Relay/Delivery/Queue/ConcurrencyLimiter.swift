@@ -2,7 +2,7 @@ import Network
 
 /// Limits the stored pushes in flight, in total and per destination.
 ///
-/// A destination is a key's connections to one environment. It may use as many slots as are free, and always
+/// A destination is a key's connections to one of APNs' environments, or a push service. It may use as many slots as are free, and always
 /// has a small minimum: alone it gets half of them, two destinations get a third each, and one that doesn't
 /// answer can't block another. The window of a destination grows while it accepts most pushes, and shrinks to that
 /// minimum while it rejects most of them.
@@ -46,7 +46,7 @@ struct ConcurrencyLimiter {
     }
 
     private let budget: RetryBudget
-    private var uses: [APNsHealth.Destination: Use] = [:]
+    private var uses: [PushDestination: Use] = [:]
     /// Pushes in flight to all destinations.
     private(set) var inFlight = 0
 
@@ -59,14 +59,14 @@ struct ConcurrencyLimiter {
     var width: Int { uses.values.map(\.window).max() ?? budget.inFlightFirst }
 
     /// Whether one more push may be sent there while this many pushes of new events are in flight.
-    func hasSlot(in destination: APNsHealth.Destination, besides eventPushes: Int) -> Bool {
+    func hasSlot(in destination: PushDestination, besides eventPushes: Int) -> Bool {
         let free = budget.inFlightMax - eventPushes - inFlight
         guard let use = uses[destination] else { return max(free, budget.perDestinationMin) > 0 }
         return use.inFlight < min(use.window, max(free, budget.perDestinationMin))
     }
 
     /// Takes a slot, even above the limit.
-    mutating func take(in destination: APNsHealth.Destination, at now: MonotonicTime) {
+    mutating func take(in destination: PushDestination, at now: MonotonicTime) {
         inFlight += 1
         if (uses[destination]?.inFlight ?? 0) == 0 { forget(at: now) }
         var use = uses[destination] ?? Use(answeredAt: now, usedAt: now, window: budget.inFlightFirst)
@@ -76,7 +76,7 @@ struct ConcurrencyLimiter {
     }
 
     /// Releases a slot.
-    mutating func giveBack(_ destination: APNsHealth.Destination, _ answer: Answer, at now: MonotonicTime) {
+    mutating func giveBack(_ destination: PushDestination, _ answer: Answer, at now: MonotonicTime) {
         guard var use = uses[destination] else { return }
         inFlight -= 1
         use.inFlight -= 1
@@ -94,7 +94,7 @@ struct ConcurrencyLimiter {
     }
 
     /// The destinations that have no free slot and haven't answered for a while.
-    func silent(besides eventPushes: Int, at now: MonotonicTime) -> Set<APNsHealth.Destination> {
+    func silent(besides eventPushes: Int, at now: MonotonicTime) -> Set<PushDestination> {
         let silent = uses.filter { destination, use in
             use.inFlight > 0 && now.since(use.answeredAt) >= Bounds.retryStallTime
                 && !hasSlot(in: destination, besides: eventPushes)

@@ -31,7 +31,7 @@ extension DuePushes {
         worker?.sent()
     }
 
-    private func hasSlot(_ destination: APNsHealth.Destination?) -> Bool {
+    private func hasSlot(_ destination: PushDestination?) -> Bool {
         destination.map { destinations.hasSlot(in: $0, besides: services.slots.taken) } ?? true
     }
 
@@ -51,11 +51,11 @@ extension DuePushes {
     }
 
     /// A push's destination, by its registration and the current apps.
-    func destination(of push: ClaimedPush) -> APNsHealth.Destination? {
-        guard let device = push.device,
-            case .app(let app, _) = services.app(of: device.bundleID, in: device.environment)
-        else { return nil }
-        return APNsHealth.Destination(key: app.key, environment: Environment(device.environment))
+    func destination(of push: ClaimedPush) -> PushDestination? {
+        guard let device = push.device, case .found(let route, _) = services.route(to: device, at: now) else {
+            return nil
+        }
+        return route.destination(device.bundleID, services.apps)
     }
 
     func begin(_ waiting: Waiting) {
@@ -70,33 +70,38 @@ extension DuePushes {
             return queue.end(leased.over(.failed, error: FailureReason.deviceRemoved, at: now))
         }
         let isExpired = isExpired(pending)
-        switch services.app(of: device.bundleID, in: device.environment) {
+        switch services.route(to: device, at: waiting.claimedAt) {
         case .none(let reason):
             guard !isExpired, reason != FailureReason.invalidRegistration else {
                 return queue.end(leased.over(.failed, error: reason, at: now))
             }
             finish(leased, .unknownApp, at: now)
-        case .app where isExpired:
+        case .found where isExpired:
             queue.end(leased.over(.failed, error: FailureReason.expired, at: now))
-        case .app(let app, let topic):
+        case .found(let route, let topic):
             let step = QueuedPushStep(
                 waiting.claimed, to: device, at: now, expiresAt: clock.end(of: pending, at: now, moment),
                 zone: services.zone)
             guard case .send(let wanted) = step else { return end(leased, step, at: now) }
-            guard let token = DeviceToken(device.token), let push = wanted.push(to: token, topic) else {
+            guard let token = DeviceToken(device.token), let push = wanted.push(to: token, topic),
+                let destination = route.destination(device.bundleID, services.apps)
+            else {
                 return queue.end(leased.over(.failed, error: FailureReason.invalidRegistration, at: now))
             }
-            let destination = APNsHealth.Destination(
-                key: app.key, environment: Environment(device.environment))
-            let target = APNsHealth.Target(bundleID: device.bundleID, destination: destination)
-            guard !refusedTokens.spares(target, at: moment) else { return postpone(waiting, .token, at: now) }
-            destinations.take(in: destination, at: moment)
-            refusedTokens.sent(to: target)
-            services.counts.retries += 1
-            let attempt = services.firstAttempt(to: device, of: app, at: waiting.claimedAt)
-            attempts.send(push, attempt, for: Sending(leased: leased, target: target)) { [self] in
-                ended($1, $0)
+            var target: APNsHealth.Target?
+            if case .apns(let place) = destination {
+                target = APNsHealth.Target(bundleID: device.bundleID, destination: place)
             }
+            if let target {
+                guard !refusedTokens.spares(target, at: moment) else {
+                    return postpone(waiting, .token, at: now)
+                }
+                refusedTokens.sent(to: target)
+            }
+            destinations.take(in: destination, at: moment)
+            services.counts.retries += 1
+            let sending = Sending(leased: leased, destination: destination, target: target)
+            attempts.send(push, route, for: sending) { [self] in ended($1, $0) }
         }
     }
 
@@ -111,12 +116,9 @@ extension DuePushes {
 
     private func ended(_ sending: Sending, _ end: PushEnd) {
         finish(sending.leased, end, at: now)
-        giveBack(sending.target, ConcurrencyLimiter.Answer(end))
+        let answer = ConcurrencyLimiter.Answer(end)
+        destinations.giveBack(sending.destination, answer, at: moment)
+        if let target = sending.target { refusedTokens.answered(target, answer, at: moment) }
         send()
-    }
-
-    private func giveBack(_ target: APNsHealth.Target, _ answer: ConcurrencyLimiter.Answer) {
-        destinations.giveBack(target.destination, answer, at: moment)
-        refusedTokens.answered(target, answer, at: moment)
     }
 }

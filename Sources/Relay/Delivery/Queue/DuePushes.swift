@@ -17,20 +17,22 @@ final class DuePushes: DueWork {
         /// When it was claimed.
         let claimedMoment: MonotonicTime
         /// Its destination; `nil` if it can't be sent and needs no slot.
-        let destination: APNsHealth.Destination?
+        let destination: PushDestination?
     }
 
     /// A push in flight.
     struct Sending {
         let leased: LeasedPush
-        /// The target whose slot it uses.
-        let target: APNsHealth.Target
+        /// Whose slot it uses.
+        let destination: PushDestination
+        /// The app that APNs judges; `nil` for Web Push.
+        let target: APNsHealth.Target?
     }
 
     let services: LoopServices
     let budget: RetryBudget
     weak var worker: DueWorker?
-    var waiting = FairQueue<APNsHealth.Destination?, Waiting>()
+    var waiting = FairQueue<PushDestination?, Waiting>()
     var destinations: ConcurrencyLimiter
     var refusedTokens = RefusedTokens()
     /// The scope of claims.

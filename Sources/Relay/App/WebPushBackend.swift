@@ -1,0 +1,46 @@
+import Network
+import Programs
+import Storage
+import WebPush
+
+/// The process's side of Web Push: its keys, and the senders on each loop.
+struct WebPushBackend: Sendable {
+    let keys: WebPushKeys
+    private let settings: SenderSettings
+
+    /// Reads the key of the database, or makes it.
+    ///
+    /// The key of the database serves older subscriptions if another one is configured.
+    init(
+        _ configuration: WebPushConfiguration, proxy: ConnectProxy?, storage: any KeyStorage,
+        hasher: SecretHasher,
+        at now: EpochMilliseconds
+    ) async throws(StartError) {
+        let stored: VAPIDKey?
+        do throws(StorageError) {
+            stored = try await SharedVAPIDKey(in: storage, hasher).load(at: now)
+        } catch {
+            throw StartError(.database, "cannot read the VAPID key: \(error.logDetail)")
+        }
+        var keys = configuration.keys
+        if let stored { keys.append(stored) }
+        guard let current = keys.first else {
+            throw StartError(
+                .database,
+                "the VAPID key in the database can't be read with this RELAY_SECRET_PEPPER: set the pepper that it was "
+                    + "stored with, also as RELAY_SECRET_PEPPER_OTHER, or RELAY_VAPID_PRIVATE_KEY")
+        }
+        self.keys = WebPushKeys(
+            current: current, others: Array(keys.dropFirst()), subject: configuration.subject,
+            hosts: configuration.hosts)
+        var settings = SenderSettings()
+        settings.caFile = configuration.caFile
+        settings.proxy = proxy
+        self.settings = settings
+    }
+
+    /// Creates the sender of a loop, on that loop.
+    func sender(on loop: EventLoop) -> Sender {
+        Sender(tokens: keys.tokens, hosts: keys.hosts, on: loop, settings: settings)
+    }
+}

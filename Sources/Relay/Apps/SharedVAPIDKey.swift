@@ -1,0 +1,72 @@
+import Cryptography
+import Storage
+import WebPush
+
+/// The key that relays without `RELAY_VAPID_PRIVATE_KEY` make at the first start and share by their database.
+///
+/// Each pepper has its own copy, encrypted with it, so that the key stays when the pepper changes.
+struct SharedVAPIDKey {
+    private static let purpose = "apn-relay VAPID key 1"
+    private static let plainName = "webpush plain"
+
+    private let storage: any KeyStorage
+    /// One for each pepper, that for new rows first.
+    private let peppers: [Secret]
+
+    /// The key in a database.
+    init(in storage: any KeyStorage, _ hasher: SecretHasher) {
+        self.storage = storage
+        peppers = hasher.keys(for: Self.purpose)
+    }
+
+    /// The key; `nil` if the stored one can't be read. Makes one if there is none.
+    func load(at now: EpochMilliseconds) async throws(StorageError) -> VAPIDKey? {
+        let names = peppers.map(Self.name) + [Self.plainName]
+        for name in names {
+            guard let text = try await storage.relayKey(name, orStoring: nil, at: now) else { continue }
+            guard let key = key(text) else { return nil }
+            if name != names[0] {
+                _ = try await storage.relayKey(names[0], orStoring: self.text(key), at: now)
+            }
+            return key
+        }
+        // Another relay may be faster.
+        return try await storage.relayKey(names[0], orStoring: text(VAPIDKey()), at: now).flatMap(key)
+    }
+
+    private static func name(_ pepper: Secret) -> String {
+        "webpush \(Digest256(of: pepper.bytes).hex.prefix(16))"
+    }
+
+    private func text(_ key: VAPIDKey) -> String {
+        guard let pepper = peppers.first else { return "plain \(key.privateKeyText)" }
+        var generator = SystemRandomNumberGenerator()
+        let nonce = RandomBytes.make(AES128GCM.nonceBytes, using: &generator)
+        var sealed: [UInt8] = []
+        let isSealed = AES128GCM.seal(
+            Array(key.privateKeyText.utf8), key: Self.encryptionKey(pepper), nonce: nonce, to: &sealed)
+        precondition(isSealed, "libcrypto could not encrypt")
+        return "sealed \(Base64.urlText(nonce)) \(Base64.urlText(sealed))"
+    }
+
+    private func key(_ text: String) -> VAPIDKey? {
+        let parts = text.split(separator: " ").map(String.init)
+        switch (parts.first, parts.count) {
+        case ("plain", 2): return try? VAPIDKey(parts[1])
+        case ("sealed", 3):
+            guard let nonce = Base64.decode(Array(parts[1].utf8)), nonce.count == AES128GCM.nonceBytes,
+                let sealed = Base64.decode(Array(parts[2].utf8))
+            else { return nil }
+            let opened = peppers.lazy.compactMap { pepper in
+                AES128GCM.open(sealed, key: Self.encryptionKey(pepper), nonce: nonce)
+            }.first
+            return opened.flatMap { String(validating: $0, as: UTF8.self) }.flatMap { try? VAPIDKey($0) }
+        default: return nil
+        }
+    }
+
+    private static func encryptionKey(_ pepper: Secret) -> [UInt8] {
+        Array(
+            SHA256.authenticationCode(of: Array("AES".utf8), key: pepper.bytes).prefix(AES128GCM.keyBytes))
+    }
+}

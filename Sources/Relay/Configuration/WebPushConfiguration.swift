@@ -1,0 +1,92 @@
+import Network
+import Programs
+import WebPush
+
+/// The settings of Web Push.
+struct WebPushConfiguration: Sendable {
+    let subject: VAPIDSubject
+    /// The configured keys, the current one first; without any, the database has it.
+    let keys: [VAPIDKey]
+    let hosts: HostRule
+    let caFile: String?
+
+    /// Reads the settings; `nil` if Web Push is off, with a problem noted if a setting has no effect.
+    init?(_ reader: inout SettingReader) {
+        let subject = reader.read(Settings.vapidSubject)
+        let current = reader.read(Settings.vapidPrivateKey)
+        let other = reader.read(Settings.vapidPrivateKeyOther)
+        hosts = reader.read(Settings.webPushHosts)?.rule ?? .known
+        caFile = reader.read(Settings.webPushCAFile)
+        if other != nil, current == nil {
+            reader.note("RELAY_VAPID_PRIVATE_KEY_OTHER needs RELAY_VAPID_PRIVATE_KEY, the current key")
+        }
+        guard let subject else {
+            // A wrong subject was noted when it was read.
+            guard !reader.isGiven(Settings.vapidSubject.row) else { return nil }
+            let rows = [
+                Settings.vapidPrivateKey.row, Settings.vapidPrivateKeyOther.row, Settings.webPushHosts.row,
+                Settings.webPushCAFile.row,
+            ]
+            for row in rows where reader.isGiven(row) {
+                reader.note(
+                    "\(row.name) has no effect without RELAY_VAPID_SUBJECT, which switches Web Push on")
+            }
+            return nil
+        }
+        self.subject = subject
+        keys = [current, other].compactMap(\.self)
+    }
+}
+
+/// Push services that the operator allows.
+struct PushHosts: Sendable {
+    /// The known services and these.
+    let rule: HostRule
+    /// As configured.
+    let text: String
+}
+
+extension SettingType where Value == VAPIDSubject {
+    /// The contact for push services.
+    static let vapidSubject = SettingType(
+        accepts: "a mailto: or https: URL",
+        parse: { text in
+            do throws(VAPIDSubjectError) {
+                return .success(try VAPIDSubject(text))
+            } catch {
+                return .failure(.because("it \(error.description)"))
+            }
+        },
+        render: \.text)
+}
+
+extension SettingType where Value == VAPIDKey {
+    /// A private key of VAPID.
+    static let vapidKey = SettingType(
+        accepts: "base64url of 32 bytes, as web-push prints it, or PEM",
+        parse: { text in
+            do throws(VAPIDKeyError) {
+                return .success(try VAPIDKey(text))
+            } catch {
+                return .failure(.because("it \(error.description)"))
+            }
+        },
+        render: \.description)
+}
+
+extension SettingType where Value == PushHosts {
+    /// Hosts of push services, separated by commas.
+    static let pushHosts = SettingType(
+        accepts: "names, *.suffix, host:port or any, separated by commas",
+        parse: { text in
+            let entries = text.split(separator: ",", omittingEmptySubsequences: false).map {
+                String($0.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+            }
+            do throws(HostRuleError) {
+                return .success(PushHosts(rule: try HostRule(more: entries), text: text))
+            } catch {
+                return .failure(.because(error.description))
+            }
+        },
+        render: \.text)
+}

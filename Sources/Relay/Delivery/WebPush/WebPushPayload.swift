@@ -1,0 +1,97 @@
+import APNs
+import JSON
+import WebPush
+
+/// The message for browsers, made from a payload for APNs: all contents, styles and queued pushes have one form.
+///
+/// It has the members of declarative Web Push, so that Safari shows it even if the page's worker fails, and an app's
+/// data under `notification.data` for the worker (docs/reference/api.md, "What the device receives").
+struct WebPushPayload {
+    private var title: String
+    private var body: String
+    private let isSilent: Bool
+    private var data: JSON.Object
+    private let page: String?
+
+    /// Reads a payload for APNs; `nil` if it shows no text: browsers don't allow pushes that nobody sees.
+    init?(_ payload: [UInt8], page: String?) {
+        guard var members = try? JSON.parse(payload, maxBytes: Notification.payloadBytesMax).object,
+            var aps = members["aps"]?.object
+        else { return nil }
+        let alert = aps["alert"]?.object
+        let texts = ["title", "subtitle", "body"].map { alert?[$0]?.string ?? "" }
+        guard let first = texts.first(where: { !$0.isEmpty }) else { return nil }
+        // A title is required.
+        title = first
+        let rest = texts.filter { !$0.isEmpty }.dropFirst()
+        body = rest.joined(separator: "\n")
+        isSilent = aps["sound"] == nil
+        for name in ["alert", "sound", "mutable-content", "content-available"] { aps[name] = nil }
+        members["aps"] = aps.members.isEmpty ? nil : .object(aps)
+        // The app's data, which payloads for APNs have up to three times.
+        if let facts = members["body"]?.object,
+            ["eventType", "challengeID"].contains(where: { facts[$0] != nil })
+        {
+            members["data"] = nil
+            members["body"] = nil
+            for fact in facts.members { members[fact.name] = fact.value }
+        }
+        data = members
+        self.page = page
+    }
+
+    /// Whether it has a sealed text, without which it would be smaller.
+    var isSealed: Bool { data["sealed"] != nil }
+
+    /// The same without its sealed text: what is shown if it can't be opened.
+    var unsealed: WebPushPayload {
+        var rest = self
+        rest.data["sealed"] = nil
+        return rest
+    }
+
+    /// The JSON text, at most ``WebPush/MessageEncryption/plaintextBytesMax`` bytes if that is possible.
+    ///
+    /// Texts are shortened, the body first. If that isn't enough, the sealed text is left out.
+    var bytes: [UInt8] {
+        let limit = MessageEncryption.plaintextBytesMax
+        let whole = written
+        guard whole.count > limit else { return whole }
+        var short = self
+        // The body's member is there only if it isn't empty.
+        (short.title, short.body) = ("", body.isEmpty ? "" : " ")
+        let room = limit - short.written.count
+        guard room >= Self.textBytesMin || !isSealed else { return unsealed.bytes }
+        let texts = [title, body].shortened(toEscaped: room)
+        (short.title, short.body) = (texts[0], texts[1])
+        return short.written
+    }
+
+    /// The smallest room for texts, in bytes, next to a sealed text.
+    private static let textBytesMin = 64
+
+    private var written: [UInt8] {
+        var writer = JSON.Writer(capacity: 1_024)
+        writer.beginObject()
+        if page != nil {
+            // RFC 8030, the sign of a declarative message.
+            writer.member("web_push", 8_030)
+            writer.member("mutable", true)
+        }
+        writer.name("notification")
+        writer.beginObject()
+        writer.member("title", title)
+        if !body.isEmpty { writer.member("body", body) }
+        if isSilent { writer.member("silent", true) }
+        if let page {
+            writer.member("navigate", page)
+            // Here too, for iOS before 26.2.
+            writer.member("mutable", true)
+        }
+        writer.name("data")
+        writer.value(.object(data))
+        writer.endObject()
+        writer.endObject()
+        return writer.finish()
+    }
+}

@@ -1,0 +1,60 @@
+import APNs
+import Network
+import Storage
+import WebPush
+
+/// One attempt to deliver a push by Web Push: what the policy needs to know.
+///
+/// A class, so that a push of APNs carries only a pointer.
+final class WebPushRoute: Sendable {
+    let device: WebPushDevice
+    /// Under which the device is registered.
+    let secretHash: SecretHash
+    /// When the first attempt was sent, in milliseconds since 1970; the registration was read before that.
+    let firstSentAt: EpochMilliseconds
+    /// Whether the sealed text was left out because the message was too large with it.
+    let isUnsealed: Bool
+
+    /// A first attempt.
+    init(
+        _ device: WebPushDevice, of secretHash: SecretHash, at firstSentAt: EpochMilliseconds,
+        isUnsealed: Bool = false
+    ) {
+        self.device = device
+        self.secretHash = secretHash
+        self.firstSentAt = firstSentAt
+        self.isUnsealed = isUnsealed
+    }
+
+    /// The same push without its sealed text; `nil` if it was tried already.
+    var unsealed: WebPushRoute? {
+        isUnsealed ? nil : WebPushRoute(device, of: secretHash, at: firstSentAt, isUnsealed: true)
+    }
+
+    /// The host and port that it goes to.
+    var host: String { device.subscription.endpoint.authority }
+}
+
+/// How a push reaches its device.
+enum PushRoute {
+    case apns(Attempt)
+    case webPush(WebPushRoute)
+
+    /// Where the route leads, for the limits of pushes in flight; `nil` if the relay has no key for the app.
+    func destination(_ bundleID: String, _ apps: Apps) -> PushDestination? {
+        switch self {
+        case .apns(let attempt):
+            apps.key(of: bundleID).map { key in
+                .apns(APNsHealth.Destination(key: key, environment: attempt.registeredEnvironment))
+            }
+        case .webPush(let route): .webPush(host: route.host)
+        }
+    }
+}
+
+/// Where pushes go: each answers, or fails to, on its own.
+enum PushDestination: Hashable, Sendable {
+    case apns(APNsHealth.Destination)
+    /// A push service, by host and port.
+    case webPush(host: String)
+}

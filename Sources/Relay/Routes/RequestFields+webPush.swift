@@ -1,0 +1,59 @@
+import APNs
+import WebPush
+
+extension RequestFields {
+    /// The device in `webPush`; `nil` if there is none.
+    func webPush(_ rules: RequestRules) throws(APIError) -> WebPushDevice? {
+        guard let fields = try object(.webPush) else { return nil }
+        guard let keys = rules.webPush else { throw APIError(.webPushOff, field: .webPush) }
+        try refuseAPNs()
+        let endpoint = try fields.required(.webPushEndpoint)
+        guard let members = try fields.object(.webPushKeys) else {
+            throw APIError(.missingField, field: .webPushKeys)
+        }
+        let publicKey = try members.required(.webPushPublicKey)
+        let secret = try members.required(.webPushAuth)
+        let page = try fields.optional(.webPushPage)
+        guard page.map(WebPushDevice.isPage) ?? true else {
+            throw APIError(.invalidField, field: .webPushPage)
+        }
+        do throws(SubscriptionRefusal) {
+            let subscription = try Subscription(
+                endpoint: endpoint, p256dh: publicKey, auth: secret, allowed: keys.hosts)
+            return WebPushDevice(subscription, keyID: keys.current.keyID, page: page)
+        } catch {
+            throw Self.error(error)
+        }
+    }
+
+    /// What takes the place of the device token of the endpoint in `webPush`; `nil` if there is none.
+    ///
+    /// The push service needn't be allowed any more.
+    func webPushToken() throws(APIError) -> DeviceToken? {
+        guard let fields = try object(.webPush) else { return nil }
+        try refuseAPNs()
+        let endpoint = try fields.required(.webPushEndpoint)
+        do throws(SubscriptionRefusal) {
+            return WebPushDevice.token(of: try PushEndpoint(endpoint))
+        } catch {
+            throw Self.error(error)
+        }
+    }
+
+    /// A device has one transport.
+    private func refuseAPNs() throws(APIError) {
+        for field in [RequestField.deviceToken, .bundleID, .apnsEnvironment] where has(field) {
+            throw APIError(.invalidField, field: field, hint: "Next to webPush, it must be absent.")
+        }
+    }
+
+    private static func error(_ refusal: SubscriptionRefusal) -> APIError {
+        let field: RequestField =
+            switch refusal.field {
+            case .endpoint: .webPushEndpoint
+            case .p256dh: .webPushPublicKey
+            case .auth: .webPushAuth
+            }
+        return APIError(.invalidField, field: field, hint: "\(field.rawValue) \(refusal.description).")
+    }
+}
