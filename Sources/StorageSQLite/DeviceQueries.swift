@@ -39,7 +39,7 @@ struct DeviceReads {
                 deviceName: try row.optionalText(7), deviceModel: try row.optionalText(8),
                 osVersion: try row.optionalText(9), appVersion: try row.optionalText(10),
                 preferences: try row.optionalText(11), sealedVersions: try row.optionalText(12),
-                installationID: try row.optionalText(13)))
+                installationID: try row.optionalText(13), webPush: try row.optionalText(14)))
     }
 }
 
@@ -94,5 +94,6 @@ extension SQLiteBinder {
         text(value.preferences)
         text(value.sealedVersions)
         text(value.installationID)
+        text(value.webPush)
     }
 }

@@ -19,7 +19,7 @@ struct SharedVAPIDKey {
         peppers = hasher.keys(for: Self.purpose)
     }
 
-    /// The key; `nil` if the stored one can't be read. Makes one if there is none.
+    /// The key, which is made if there is none; `nil` if the stored one can't be read.
     func load(at now: EpochMilliseconds) async throws(StorageError) -> VAPIDKey? {
         let names = peppers.map(Self.name) + [Self.plainName]
         for name in names {

@@ -51,7 +51,8 @@ package struct SchemaWriter: Sendable {
         let added = tables.flatMap { table in
             let old = adopted[table.name]
             let columns = table.columns.filter { column in
-                column.since == step && old.map { !$0.contains(column.name) } ?? (table.since != step)
+                column.since == step
+                    && old.map { !$0.contains(column.name) } ?? (table.since.rawValue < step.rawValue)
             }
             return columns.isEmpty ? [] : alter(table, adding: columns)
         }
@@ -63,7 +64,9 @@ package struct SchemaWriter: Sendable {
     }
 
     private func create(_ table: SchemaTable, at step: SchemaStep) -> [String] {
-        let columns = table.columns.filter { $0.since == step }.map { definition(of: $0, isAdded: false) }
+        let columns = table.columns.filter { $0.since.rawValue <= step.rawValue }.map {
+            definition(of: $0, isAdded: false)
+        }
         let key = isSQLite ? table.sqliteKey ?? table.key : table.key
         let indices = table.indices.filter { isHere($0.engines) }
         var lines = columns + ["PRIMARY KEY (\(key.joined(separator: ", ")))"]

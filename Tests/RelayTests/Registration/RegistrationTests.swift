@@ -154,7 +154,10 @@ struct RegistrationTests {
         try await RelayFixture.with(options) { relay in
             for _ in 0..<2 { #expect(await Self.register(relay).status.rawValue == 202) }
             let limited = await Self.register(relay)
-            #expect(limited.status == 429 && limited.headers["Retry-After"] == "1800")
+            #expect(limited.status == 429)
+            // Half an hour, less what these requests took.
+            let seconds = try #require(limited.headers["Retry-After"].flatMap { Int($0) })
+            #expect((1_700...1_800).contains(seconds))
             // That was the third of the address.
             #expect(await Self.register(relay, "bb00").status == 429)
             #expect(await Self.register(relay, "bb00", from: "198.51.100.2").status.rawValue == 202)

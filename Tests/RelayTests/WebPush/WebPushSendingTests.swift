@@ -100,7 +100,7 @@ struct WebPushSendingTests {
                 await fixture.onLoop { $0.webPush.messages }.map { $0["notification"]?["silent"]?.bool } == [
                     true
                 ])
-            #expect(fixture.pending.count == 1)
+            #expect(fixture.storage.state.withLock { $0.schedules.count } == 1)
         }
     }
 
