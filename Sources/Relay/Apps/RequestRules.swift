@@ -25,18 +25,12 @@ struct RequestRules: Sendable {
 }
 
 extension RequestRules {
-    /// The rules of a relay with these apps.
-    init(_ apps: Apps, _ services: Services) {
-        self.init(apps, secretBytesMin: services.secretBytesMin, hasHistory: services.history != nil)
-        webPush = services.webPush
-        if let sound = PushSettings().sound, webPush != nil { sounds.insert(sound) }
-    }
-
     /// The rules for these apps.
-    init(_ apps: Apps, secretBytesMin: Int, hasHistory: Bool = false) {
+    init(_ apps: Apps, secretBytesMin: Int, hasHistory: Bool = false, webPush: WebPushKeys? = nil) {
         self.init(
             secretBytesMin: secretBytesMin, defaultBundleID: apps.defaultBundleID, bundleIDs: apps.bundleIDs,
-            sounds: apps.sounds, hasHistory: hasHistory)
+            sounds: apps.sounds, hasHistory: hasHistory, webPush: webPush)
+        if let sound = PushSettings().sound, webPush != nil { sounds.insert(sound) }
         for bundleID in apps.bundleIDs ?? [] {
             guard let environments = apps[bundleID.text]?.environments, environments.count == 1 else {
                 continue

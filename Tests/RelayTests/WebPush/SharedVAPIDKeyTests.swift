@@ -5,7 +5,7 @@ import WebPush
 
 @testable import Relay
 
-@Suite("The VAPID key in the database")
+@Suite("The VAPID key in the database", .timeLimit(.minutes(2)))
 struct SharedVAPIDKeyTests {
     private let storage = FakeStorage()
 

@@ -7,7 +7,7 @@ import WebPush
 
 @testable import Relay
 
-@Suite("Registering for Web Push")
+@Suite("Registering for Web Push", .timeLimit(.minutes(2)))
 struct WebPushRegistrationTests {
     @Test("A browser is registered once, listed without its endpoint, and unregistered by it")
     func life() async throws {

@@ -62,6 +62,14 @@ struct Services: Sendable {
     var webPush: WebPushKeys?
 }
 
+extension Services {
+    /// The rules for requests of a relay with these apps.
+    func rules(_ apps: Apps) -> RequestRules {
+        RequestRules(
+            apps, secretBytesMin: secretBytesMin, hasHistory: history != nil, webPush: webPush)
+    }
+}
+
 /// Limits of registrations and events.
 struct DeliveryLimits: Sendable {
     /// Maximum devices per secret.
@@ -113,7 +121,7 @@ final class LoopServices {
         self.senders = senders
         self.webPush = webPush
         self.apps = apps
-        rules = RequestRules(apps, shared)
+        rules = shared.rules(apps)
         slots = PushSlots(capacity: shared.limits.pushesPerLoopMax)
         counts = LoopCounts(apps, hasWebPush: webPush != nil)
     }
@@ -121,7 +129,7 @@ final class LoopServices {
     /// Replaces the apps, also for requests in progress.
     func use(_ apps: Apps) {
         self.apps = apps
-        rules = RequestRules(apps, shared)
+        rules = shared.rules(apps)
         counts.use(apps)
     }
 
