@@ -37,7 +37,7 @@ struct BridgePairingTests {
     func answering() async throws {
         let (status, output) = try await run(["--advertise-host", "box"])
         #expect(status == 69 && output.contains("opencode --port 4096"), "\(output)")
-        #expect(!output.contains("mobilevoice"))
+        #expect(!output.contains("pair="))
         #expect(!FileManager.default.fileExists(atPath: directory.file("home/.local/state")))
         let (program, port, settings) = try await server()
         #expect(try await pairing(["--advertise-host", "box"], settings).hosts == ["http://box:\(port)"])
@@ -50,8 +50,14 @@ struct BridgePairingTests {
         let (status, output) = try await run(["--png", image, "--advertise-host", "10.0.0.7:4096,box:1"])
         #expect(status == 0, "\(output)")
         let lines = output.split(separator: "\n").map(String.init)
-        let link = try #require(lines.first { $0.hasPrefix("mobilevoice:///?pair=") })
+        let link = try #require(lines.first { $0.hasPrefix("https://relay.example.org/app/#pair=") })
         let shown = try Pairing(parsing: link)
+        for (option, scheme) in [(["--app"], "mobilevoice"), (["--scheme", "my-app"], "my-app")] {
+            let (_, other) = try await run(option + ["--advertise-host", "10.0.0.7:4096,box:1"])
+            let links = other.split(separator: "\n").filter { $0.hasPrefix("\(scheme):///?pair=") }
+            #expect(try links.map { try Pairing(parsing: String($0)) } == [shown], "\(other)")
+            #expect(!other.contains("/app/#"))
+        }
         #expect(shown.hosts == ["http://10.0.0.7:4096", "http://box:1"])
         #expect(shown.relayURL == "https://relay.example.org" && shown.serverID?.count == 16)
         #expect(shown.key?.relaySecret == shown.relaySecret)
@@ -68,7 +74,7 @@ struct BridgePairingTests {
         #expect(new.relaySecret != shown.relaySecret && new.key != nil && !new.hosts.isEmpty)
         #expect(try await pairing([]) == new)
         let (again, said) = try await run(["--rotate", "--png", image])
-        #expect(again == 74 && said.contains("exists") && !said.contains("mobilevoice"))
+        #expect(again == 74 && said.contains("exists") && !said.contains("pair="))
         #expect(try await pairing([]) == new, "a command that fails changes nothing")
         #expect(try await run(["--rotate"]).output.contains("pair all phones again"))
     }
@@ -97,7 +103,7 @@ struct BridgePairingTests {
                 let url = "\(secure ? "https" : "http")://\(host):8787"
                 let (status, output) = try await run(["--insecure-relay"], ["BRIDGE_RELAY_URL": url])
                 #expect(status == 78 && output.contains("phones can't reach \(url)"), "\(output)")
-                #expect(output.contains("--local") && !output.contains("mobilevoice"))
+                #expect(output.contains("--local") && !output.contains("pair="))
             }
         }
         let (status, output) = try await run(["--json", "--advertise-host", "box:4096,localhost:4096"])
@@ -114,13 +120,21 @@ struct BridgePairingTests {
         #expect(try await pairing(["--local"], local).hosts == ["http://127.0.0.1:1"])
     }
 
-    @Test("warns of a path that the app drops and a server that the phone can't reach")
+    @Test("warns of a path that the app drops, a server that the phone can't reach, and a page without HTTPS")
     func warnings() async throws {
         let path = ["BRIDGE_RELAY_URL": "https://relay.example.org/push"]
-        let warned = try await run([], path).output
+        let warned = try await run(["--app"], path).output
         #expect(warned.contains("ignores the path in https://relay.example.org/push"))
         #expect(warned.contains("no server answers at") && !warned.contains("a phone can't reach"))
         #expect(try await !run(["--scheme", "my-app"], path).output.contains("ignores the path"))
+        let page = try await run([], path).output
+        #expect(
+            page.contains("https://relay.example.org/push/app/#pair=") && !page.contains("ignores the path"))
+        #expect(!page.contains("no server answers at") && !page.contains("HTTPS"))
+        for (url, isWarned) in [("http://relay.example.org", true), ("http://127.0.0.1:8787", false)] {
+            let (status, output) = try await run(["--local", "--insecure-relay"], ["BRIDGE_RELAY_URL": url])
+            #expect(status == 0 && output.contains("pages without HTTPS") == isWarned, "\(output)")
+        }
         #expect(try await run([], ["BRIDGE_RELAY_URL": ""]).status == 78)
     }
 }

@@ -134,7 +134,7 @@ extension Chain {
     /// The link that `opencode-bridge pair` shows.
     private func link() async throws -> String {
         let lines = try await command(["pair", "--local"]).output.split(separator: "\n")
-        return String(try #require(lines.first { $0.hasPrefix("mobilevoice:") }))
+        return String(try #require(lines.first { $0.contains("/app/#pair=") }))
     }
 
     /// What SQLite has on disk, with its log of changes.

@@ -22,7 +22,7 @@ struct SealingTests {
             "pair", "--standalone", "--relay-url", "https://relay.example/push/", "--advertise-host",
             "http://100.64.0.7:4096",
             "--advertise-host",
-            "http://192.168.1.20:4096", "--name", "9f2c", "--png", image,
+            "http://192.168.1.20:4096", "--name", "9f2c", "--png", image, "--app",
         ]
         let (status, output) = try await run(arguments)
         #expect(status == 0, "\(output)")
@@ -43,7 +43,7 @@ struct SealingTests {
         #expect(try await reader.ended() == 0 && reader.output.contains(link))
         // The file may be for others, so it isn't written over.
         let (again, said) = try await run(arguments)
-        #expect(again == 74 && said.contains("exists; remove it first") && !said.contains("mobilevoice"))
+        #expect(again == 74 && said.contains("exists; remove it first") && !said.contains("pair="))
     }
 
     @Test("Without hosts the pairing names the relay; a custom scheme causes no warning")

@@ -16,7 +16,6 @@ enum PairCommand {
             console.note("--name needs --standalone")
             return .usage
         }
-        let scheme = options.text(.scheme) ?? Pairing.schemeDefault
         let server = try server(configuration, call.environment)
         if let fault = fault(of: server), !ServerHosts.havePorts(configuration.advertisedHosts) {
             console.note(
@@ -33,19 +32,20 @@ enum PairCommand {
         if let warning = SecretFile.warning(configuration) { console.note("warning: \(warning)") }
         let pairing = try pairing(
             relay, secret, hosts, serverID: RelayClient.serverID(relay, secret.relaySecret))
-        guard let code = QRCode(pairing.link(scheme: scheme)) else {
+        let link = link(of: pairing, options)
+        guard let code = QRCode(link) else {
             throw ConfigurationError(["the link is too long for a QR code; set fewer addresses"])
         }
         if let path = options.text(.png), !write(code.png(), to: path, console) { return .output }
         if options.has(.rotate) { try rotate(configuration, secret, console) }
-        warnOfPath(pairing, options, console)
+        warn(of: relay, pairing, options, console)
         if options.has(.json) {
             console.print(pairing.json)
         } else {
-            console.print(code.terminalText + "\n" + pairing.link(scheme: scheme) + "\n")
+            console.print(code.terminalText + "\n" + link + "\n")
             console.print(summary(pairing, configuration, isSealing: isSealing))
         }
-        if !isAnswering(hosts) {
+        if isForApp(options), !isAnswering(hosts) {
             console.note(
                 "no server answers at \(hosts.joined(separator: ", ")), so the app can't open sessions, but "
                     + "notifications work. Make the OpenCode server listen on an address that the phone "
@@ -69,19 +69,39 @@ enum PairCommand {
             ? [relay.text] : ServerHosts.urls(of: relay, advertised: advertised, interfaces: [])
         if !options.has(.local) { try requireReachable(relay, hosts) }
         let pairing = try pairing(relay, SharedSecret(), hosts, serverID: options.text(.name))
-        let link = pairing.link(scheme: options.text(.scheme) ?? Pairing.schemeDefault)
+        let link = link(of: pairing, options)
         guard let code = QRCode(link) else {
             throw ConfigurationError(["the link is too long for a QR code; use shorter names and fewer hosts"]
             )
         }
         if let path = options.text(.png), !write(code.png(), to: path, console) { return .output }
-        warnOfPath(pairing, options, console)
+        warn(of: relay, pairing, options, console)
         let texts = [code.terminalText, link, "", pairing.json]
         console.print(options.has(.json) ? pairing.json : texts.joined(separator: "\n"))
         return .success
     }
 
-    private static func warnOfPath(_ pairing: Pairing, _ options: CommandOptions, _ console: Console) {
+    /// Whether the link is for an app rather than for the relay's web page.
+    private static func isForApp(_ options: CommandOptions) -> Bool {
+        options.has(.app) || options.text(.scheme) != nil
+    }
+
+    private static func link(of pairing: Pairing, _ options: CommandOptions) -> String {
+        guard isForApp(options) else { return pairing.pageLink }
+        return pairing.link(scheme: options.text(.scheme) ?? Pairing.schemeDefault)
+    }
+
+    /// Warns of relay addresses with which the phone would not ring.
+    private static func warn(
+        of relay: WebAddress, _ pairing: Pairing, _ options: CommandOptions, _ console: Console
+    ) {
+        guard isForApp(options) else {
+            if !relay.isSecure, relay.isReachableFromElsewhere {
+                console.note(
+                    "warning: browsers allow no notifications for pages without HTTPS, such as \(relay)")
+            }
+            return
+        }
         guard pairing.relayURLHasPath, options.text(.scheme) ?? Pairing.schemeDefault == Pairing.schemeDefault
         else { return }
         console.note(
@@ -210,20 +230,22 @@ extension BridgeCommand {
     static let pair = BridgeCommand(
         "pair", "Show the QR code that phones scan.",
         about: """
-            Shows the pairing as a QR code and a link. The phone scans the code or opens the link; then it
-            rings, and it can open sealed texts. The secret is created at the first run and stays the same.
+            Shows the pairing as a QR code and a link. The phone's camera opens the link: the relay's web page,
+            which then rings and can open sealed texts. With --app, the link opens OpenCode's app instead. The
+            secret is created at the first run and stays the same.
 
             With --standalone it creates a pairing for senders other than an OpenCode server: a new secret,
             which is printed as JSON and not stored. The sender uses relaySecret as its secret, and the JSON
             to seal notifications.
             """,
-        options: [.json, .local, .png, .rotate, .scheme, .standalone, .name]
+        options: [.app, .json, .local, .png, .rotate, .scheme, .standalone, .name]
     ) { call throws(ConfigurationError) in
         try PairCommand.run(call)
     }
 }
 
 extension CommandOption {
+    static let app = CommandOption("--app", "Make a link for OpenCode's app instead of the relay's web page.")
     static let local = CommandOption(
         "--local", "Allow addresses that no phone can reach, for an app on this machine.")
     static let png = CommandOption(
@@ -234,7 +256,7 @@ extension CommandOption {
         .text(
             "SCHEME", "a URL scheme: lower-case letters, digits, '+', '-' and '.', beginning with a letter",
             where: Pairing.isScheme),
-        "The scheme of the app's links. Default: \(Pairing.schemeDefault).")
+        "Make a link for an app with this scheme. OpenCode's app has \(Pairing.schemeDefault).")
     static let standalone = CommandOption(
         "--standalone", "Create a pairing for your own senders: a new secret, which is not stored.")
     static let name = CommandOption(

@@ -119,14 +119,16 @@ struct SettingTests {
 
     @Test("the command pair has its own options")
     func pairing() throws {
-        let line = ["pair", "--json", "--local", "--rotate", "--png", "p", "--scheme", "my-app", "--seal"]
+        let line = [
+            "pair", "--app", "--json", "--local", "--rotate", "--png", "p", "--scheme", "my-app", "--seal",
+        ]
         guard case .run("pair", let flags, let options) = try BridgeCommand.table.parse(line) else {
             Issue.record("another command")
             return
         }
         #expect(
             flags == ["BRIDGE_SEAL": "on"] && options.text(.png) == "p" && options.text(.scheme) == "my-app")
-        for option in [CommandOption.json, .local, .rotate] { #expect(options.has(option)) }
+        for option in [CommandOption.app, .json, .local, .rotate] { #expect(options.has(option)) }
         let scheme =
             "--scheme is \"My App\": expected a URL scheme: lower-case letters, digits, '+', '-' and '.', beginning with "
             + "a letter"

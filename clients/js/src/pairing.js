@@ -62,7 +62,7 @@ export class Pairing {
         return this.#keys;
     }
 
-    /** Reads a link with `pair=` or `payload=`, or its JSON. Throws a `PairingError`. */
+    /** Reads a link with `pair=` or `payload=` in its query or fragment, or its JSON. Throws a `PairingError`. */
     static async parse(text) {
         const members = membersOf(text);
         refuseMisspelt(members);
@@ -153,12 +153,12 @@ function membersOf(text) {
     return members;
 }
 
-/** The first of some members of a URL's query. React Native's own URL class can't read queries. */
+/** The first of some members of a URL's query, or else of its fragment. React Native's own URL class can't read queries. */
 function queryMember(url, names) {
-    const query = /^[^?#]*\?([^#]*)/.exec(url)?.[1] ?? "";
-    const pairs = query.split("&").map((pair) => /^([^=]*)=?(.*)$/s.exec(pair).slice(1));
-    for (const name of names) {
-        const found = pairs.find(([found]) => found === name);
+    const [, query, fragment] = /^[^?#]*(?:\?([^#]*))?(?:#(.*))?$/s.exec(url);
+    for (const part of [query ?? "", fragment ?? ""]) {
+        const pairs = part.split("&").map((pair) => /^([^=]*)=?(.*)$/s.exec(pair).slice(1));
+        const found = names.map((name) => pairs.find(([found]) => found === name)).find((pair) => pair);
         if (!found) continue;
         try {
             return decodeURIComponent(found[1].replaceAll("+", " "));

@@ -23,6 +23,8 @@ test("links with a key, JSON and other forms of links are read", async () => {
         json, ` \n${json}\n`, link(members), link(members, "payload"),
         `https://example.org/app?x=1&payload=${encodeURIComponent(json)}#pair=no`,
         `app://x?pair=${encodeURIComponent(json).replaceAll("%20", "+")}&payload=no`,
+        `https://relay.example.org/app/#pair=${encodeURIComponent(json)}`, `#payload=${encodeURIComponent(json)}`,
+        `https://relay.example.org/app/?home#x=1&pair=${encodeURIComponent(json)}`,
     ];
     for (const text of texts) {
         const pairing = await Pairing.parse(text);

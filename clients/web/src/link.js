@@ -8,10 +8,7 @@ export function isPairingFragment(fragment) {
 
 /** Reads a link or the JSON in it. Throws a `PairingError`. */
 export function readLink(text) {
-    const trimmed = text.trim();
-    const fragment = /#((pair|payload)=.*)$/s.exec(trimmed);
-    // The library reads queries, which servers see; the page's links have a fragment, which they don't.
-    return Pairing.parse(fragment && !trimmed.startsWith("{") ? `page:///?${fragment[1]}` : trimmed);
+    return Pairing.parse(text);
 }
 
 /** The relay that serves a page: the folder above the page's. */

@@ -58,7 +58,7 @@ public struct Pairing: Sendable, Equatable {
 
     /// Parses a link or the JSON in it, with or without `key`.
     ///
-    /// The link is any URL with the JSON in its query as `pair` or `payload`. A link without `relayURL` is refused: which
+    /// The link is any URL with the JSON in its query or fragment as `pair` or `payload`. A link without `relayURL` is refused: which
     /// relay gets the secret is nothing to guess. So is one with a damaged or misspelt `key`, which would otherwise be a
     /// pairing that sends texts in clear.
     ///
@@ -104,6 +104,9 @@ public struct Pairing: Sendable, Equatable {
         members.add("key", key?.base64URL)
         return JSONValue.object(members).text
     }
+
+    /// The link that opens the relay's web page, which reads the pairing from the fragment: the relay doesn't get it.
+    package var pageLink: String { PairingLink.pageLink(to: json, relayURL: relayURL) }
 
     /// The link for the QR code.
     public func link(scheme: String = schemeDefault) -> String { PairingLink.link(to: json, scheme: scheme) }

@@ -7,10 +7,20 @@ enum PairingLink {
         "\(scheme):///?pair=\(encoded(json))"
     }
 
-    /// The JSON in a link's query; `nil` if there is none.
+    /// A link to the web page of a relay, with the JSON in its fragment, which browsers don't send.
+    static func pageLink(to json: String, relayURL: String) -> String {
+        "\(relayURL)/app/#pair=\(encoded(json))"
+    }
+
+    /// The JSON in a link's query, or else in its fragment; `nil` if there is none.
     static func payload(of link: String) -> String? {
-        guard let start = link.firstIndex(of: "?"), !link.hasPrefix("{") else { return nil }
-        let query = link[link.index(after: start)...].prefix { $0 != "#" }
+        guard !link.hasPrefix("{") else { return nil }
+        let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+        let query = parts.first?.firstIndex(of: "?").map { link[link.index(after: $0)..<parts[0].endIndex] }
+        return member(of: query ?? "") ?? member(of: parts.count > 1 ? parts[1] : "")
+    }
+
+    private static func member(of query: Substring) -> String? {
         for part in query.split(separator: "&") {
             let pair = part.split(separator: "=", maxSplits: 1)
             if pair.count == 2, names.contains(String(pair[0])) { return decoded(pair[1]) }

@@ -18,6 +18,7 @@ struct PairingTests {
         #expect(link.hasPrefix("mobilevoice:///?pair=%7B%22v%22%3A1%2C"))
         for text in [
             link, link + "\n", "https://x.example/a?b=c&payload=" + link.split(separator: "=")[1] + "#f",
+            pairing.pageLink, "https://x.example/a?b=c#d=e&payload=" + link.split(separator: "=")[1],
         ] {
             #expect(try Pairing(parsing: text) == pairing)
         }
@@ -96,7 +97,8 @@ struct PairingTests {
         arguments: [
             ("", PairingFailure.notAPairing), ("hello", .notAPairing), ("[]", .notAPairing),
             ("mobilevoice:///", .notAPairing), ("mobilevoice:///?pair=", .notAPairing),
-            ("mobilevoice:///?pair=%7", .notAPairing), ("mobilevoice:///?pear=%7B%7D", .notAPairing),
+            ("mobilevoice:///?pair=%7", .notAPairing), ("https://r/app/#pair=%7", .notAPairing),
+            ("mobilevoice:///?pear=%7B%7D", .notAPairing),
             (#"{"relaySecret":"s","hosts":["h"]"#, .notAPairing),
             (#"{"relaySecret":"s","relaySecret":"s","hosts":["h"]}"#, .notAPairing),
             ("{}", .missing("relaySecret")),
