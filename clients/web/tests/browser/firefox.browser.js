@@ -22,22 +22,11 @@ const dump = `new Promise((resolve) => {
         };
     };
 })`;
-const notifications = `(await navigator.serviceWorker.getRegistration()).getNotifications().then((list) => list.map(({ title, body, tag, actions }) => ({ title, body, tag, actions: actions?.map(({ action }) => action) })))`;
-const text = (selector) => firefox.evaluate(`document.querySelector(${JSON.stringify(selector)})?.innerText`);
-const shows = (selector, pattern) => until(`${selector} shows ${pattern}`, async () => {
-    const shown = await text(selector);
-    if (typeof shown !== "string" || !pattern.test(shown)) throw new Error(`it shows ${shown}`);
-    return true;
-});
+const text = (selector) => firefox.text(selector);
+const shows = (selector, pattern) => firefox.shows(selector, pattern);
+const notification = (title) => firefox.notification(title);
+const clickAlert = (title) => firefox.clickAlert(title);
 const deliver = async (type, members) => relay.deliver(sender.secret, await sender.event(type, members));
-const notification = (title) => until(`the notification ${title}`,
-    async () => (await firefox.evaluate(notifications)).find((one) => one.title === title));
-/** What a person does with the notification that is on the screen. */
-const clickAlert = (title) => until(`the alert ${title}`, () => firefox.chrome(`
-    const alert = [...Services.wm.getEnumerator("alert:alert")].find(({ document }) => document.documentElement.textContent.includes(${JSON.stringify(title)})
-        || document.getElementById("alertTitleLabel")?.getAttribute("value") === ${JSON.stringify(title)});
-    alert?.onAlertClick();
-    return alert !== undefined;`));
 
 before(async () => {
     relay = await StandIn.start();
@@ -50,11 +39,8 @@ after(async () => {
 });
 
 test("Firefox pairs by link, subscribes in one click, and the address keeps no secret", async () => {
-    await firefox.open(sender.link(relay.url));
-    await until("the button", () => firefox.evaluate("document.querySelector('button[type=submit]:not(:disabled)') !== null"));
-    await firefox.click("button[type=submit]");
-    await until("the registration", async () => relay.devices.length === 1);
-    await until("the list", () => firefox.evaluate("location.hash === '#/' && document.body.dataset.bare === 'false'"));
+    await firefox.pair(sender.link(relay.url));
+    assert.equal(relay.devices.length, 1);
     await shows(".list", /Nothing yet/);
     const [{ secret, webPush, entry }] = relay.devices;
     assert.equal(secret, sender.secret);
@@ -90,7 +76,7 @@ test("an answer reaches the sender sealed, and its result the page", async () =>
     await shows(".fate", /Waiting for the agent/);
     relay.report("per_1", await sender.result("per_1", reply.sealed, "taken"));
     await shows(".fate", /The agent has your answer/);
-    await until("no notification", async () => (await firefox.evaluate(notifications)).length === 0);
+    await until("no notification", async () => (await firefox.notifications()).length === 0);
 });
 
 test("a rejection has the person's words", async () => {
@@ -142,14 +128,14 @@ test("a repeated push is shown and marked, and garbage shows a general text", as
     const event = await sender.event("complete", { eventID: "com_2", title: "Twice", body: "Text", sessionID: "ses_2" });
     await relay.deliver(sender.secret, event);
     assert.deepEqual(await relay.deliver(sender.secret, event), [100]);
-    const twice = async () => (await firefox.evaluate(notifications)).filter(({ title }) => title === "Twice").map(({ body }) => body);
+    const twice = async () => (await firefox.notifications()).filter(({ title }) => title === "Twice").map(({ body }) => body);
     await until("the mark", async () => (await twice()).includes("Repeated\nText"));
     assert.equal((await twice()).length, 1);
     for (const garbage of ["\u0000", "[]", '{"notification":', '{"notification":{"title":{},"data":"x"}}']) {
         assert.equal(await relay.push.send(relay.devices[0].webPush, garbage), 100);
     }
     await until("the general text",
-        async () => (await firefox.evaluate(notifications)).filter(({ title }) => title === "Notification").length === 4);
+        async () => (await firefox.notifications()).filter(({ title }) => title === "Notification").length === 4);
 });
 
 test("a click uses the window that is open", async () => {

@@ -90,6 +90,47 @@ export class Firefox extends Program {
         }
     }
 
+    /** The text of an element, or undefined. */
+    text(selector) {
+        return this.evaluate(`document.querySelector(${JSON.stringify(selector)})?.innerText`);
+    }
+
+    /** Waits until an element shows a text. */
+    shows(selector, pattern) {
+        return until(`${selector} shows ${pattern}`, async () => {
+            const shown = await this.text(selector);
+            if (typeof shown !== "string" || !pattern.test(shown)) throw new Error(`it shows ${shown}`);
+            return true;
+        });
+    }
+
+    /** Waits until the worker shows a notification. */
+    notification(title) {
+        return until(`the notification ${title}`, async () => (await this.notifications()).find((one) => one.title === title));
+    }
+
+    notifications() {
+        return this.evaluate(`(await navigator.serviceWorker.getRegistration()).getNotifications().then((list) =>
+            list.map(({ title, body, tag, actions }) => ({ title, body, tag, actions: actions?.map(({ action }) => action) })))`);
+    }
+
+    /** What a person does with the notification that is on the screen. */
+    clickAlert(title) {
+        return until(`the alert ${title}`, () => this.chrome(`
+            const alert = [...Services.wm.getEnumerator("alert:alert")].find(({ document }) => document.documentElement.textContent.includes(${JSON.stringify(title)})
+                || document.getElementById("alertTitleLabel")?.getAttribute("value") === ${JSON.stringify(title)});
+            alert?.onAlertClick();
+            return alert !== undefined;`));
+    }
+
+    /** Opens a pairing link and pairs, with one click. */
+    async pair(link) {
+        await this.open(link);
+        await until("the button", () => this.evaluate("document.querySelector('button[type=submit]:not(:disabled)') !== null"));
+        await this.click("button[type=submit]");
+        await until("the list", () => this.evaluate("location.hash === '#/' && document.body.dataset.bare === 'false'"));
+    }
+
     async #find(selector) {
         const found = await this.call("WebDriver:FindElement", { using: "css selector", value: selector });
         return found[element];

@@ -54,7 +54,12 @@ export class PushService {
     }
 
     /** Sends a text to a subscription; resolves to the browser's code, 100 if its worker got it. */
-    async send({ endpoint, keys }, plaintext) {
+    send({ endpoint, keys }, plaintext) {
+        return this.deliver(endpoint, encrypt(plaintext, keys));
+    }
+
+    /** Sends a message that is already encrypted. */
+    async deliver(endpoint, message) {
         const version = randomUUID();
         const code = new Promise((resolve, reject) => {
             const timer = setTimeout(() => reject(new Error("the browser didn't acknowledge the push")), deadlineMilliseconds);
@@ -65,7 +70,7 @@ export class PushService {
         });
         this.#connection.send(JSON.stringify({
             messageType: "notification", channelID: endpoint.split("/").at(-1), version,
-            data: encrypt(plaintext, keys).toString("base64url"), headers: { encoding: "aes128gcm" },
+            data: message.toString("base64url"), headers: { encoding: "aes128gcm" },
         }));
         return code;
     }

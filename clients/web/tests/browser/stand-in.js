@@ -71,7 +71,9 @@ export class StandIn {
         if (!files.includes(file)) return void response.writeHead(404).end();
         response.writeHead(200, {
             "content-type": types[file.split(".").at(-1)], "cache-control": "no-cache", "x-content-type-options": "nosniff",
-            "content-security-policy": "default-src 'self'; report-uri /csp",
+            // The relay's (Sources/Relay/Page), with reports.
+            "content-security-policy":
+                "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; report-uri /csp",
         });
         return void response.end(await readFile(new URL(file, root)));
     }
