@@ -70,6 +70,7 @@ class Simulator(Program):
         ports = json.loads(ready.read_text())
         self.port = ports["productionPort"]
         self.control = f"http://127.0.0.1:{ports['controlPort']}"
+        self.certificate, self.web_push = certificate, ports.get("webPushURL")
         self.settings = {
             "APNS_TEAM_ID": TEAM, "APNS_KEY_ID": KEY, "APNS_PRIVATE_KEY_FILE": str(key), "APNS_DEFAULT_BUNDLE_ID": TOPIC,
             "APNS_CA_FILE": str(certificate), "APNS_PRODUCTION_URL": f"https://localhost:{self.port}",
@@ -78,6 +79,11 @@ class Simulator(Program):
     def call(self, method, path, body=None):
         """Calls the control API and returns the JSON of its response."""
         return json.loads(request(self.control + path, body, method))
+
+    def subscribe(self, vendor):
+        """Makes a Web Push subscription and returns it as a browser registers it."""
+        made = self.call("POST", "/webpush/subscriptions", {"vendor": vendor})
+        return {"endpoint": made["endpoint"], "keys": made["keys"]}
 
     def pushes(self, token, query=""):
         """Returns the pushes to a device as lines of text."""
