@@ -253,8 +253,7 @@ struct Application {
     private func loadWebPush(_ storage: any Storage) async throws(StartError) -> WebPushBackend? {
         guard let webPush = configuration.webPush else { return nil }
         return try await WebPushBackend(
-            webPush, proxy: configuration.apns.servers.proxy, storage: storage,
-            hasher: configuration.delivery.hasher, at: WallClock.system.now)
+            webPush, storage: storage, hasher: configuration.delivery.hasher, at: WallClock.system.now)
     }
 
     private func makeServices(

@@ -12,8 +12,7 @@ struct WebPushBackend: Sendable {
     ///
     /// The key of the database serves older subscriptions if another one is configured.
     init(
-        _ configuration: WebPushConfiguration, proxy: ConnectProxy?, storage: any KeyStorage,
-        hasher: SecretHasher,
+        _ configuration: WebPushConfiguration, storage: any KeyStorage, hasher: SecretHasher,
         at now: EpochMilliseconds
     ) async throws(StartError) {
         let stored: VAPIDKey?
@@ -27,16 +26,13 @@ struct WebPushBackend: Sendable {
         guard let current = keys.first else {
             throw StartError(
                 .database,
-                "the VAPID key in the database can't be read with this RELAY_SECRET_PEPPER: set the pepper that it was "
-                    + "stored with, also as RELAY_SECRET_PEPPER_OTHER, or RELAY_VAPID_PRIVATE_KEY")
+                "the VAPID key in the database can't be read: restore the rows of relay_key, or set RELAY_VAPID_PRIVATE_KEY"
+            )
         }
         self.keys = WebPushKeys(
             current: current, others: Array(keys.dropFirst()), subject: configuration.subject,
             hosts: configuration.hosts)
-        var settings = SenderSettings()
-        settings.caFile = configuration.caFile
-        settings.proxy = proxy
-        self.settings = settings
+        settings = configuration.senderSettings
     }
 
     /// Creates the sender of a loop, on that loop.

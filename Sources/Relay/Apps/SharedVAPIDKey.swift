@@ -21,18 +21,28 @@ struct SharedVAPIDKey {
 
     /// The key, which is made if there is none; `nil` if the stored one can't be read.
     func load(at now: EpochMilliseconds) async throws(StorageError) -> VAPIDKey? {
-        let names = peppers.map(Self.name) + [Self.plainName]
-        for name in names {
-            guard let text = try await storage.relayKey(name, orStoring: nil, at: now) else { continue }
-            guard let key = key(text) else { return nil }
-            if name != names[0] {
-                _ = try await storage.relayKey(names[0], orStoring: self.text(key), at: now)
-            }
-            return key
+        guard let found = try await find() else {
+            // Another relay may be faster.
+            return try await storage.relayKey(names[0], orStoring: text(VAPIDKey()), at: now).flatMap(key)
         }
-        // Another relay may be faster.
-        return try await storage.relayKey(names[0], orStoring: text(VAPIDKey()), at: now).flatMap(key)
+        guard let key = key(found.text) else { return nil }
+        if found.name != names[0] {
+            _ = try await storage.relayKey(names[0], orStoring: text(key), at: now)
+        }
+        return key
     }
+
+    /// The key, if there is one and it can be read; changes nothing.
+    func look() async throws(StorageError) -> VAPIDKey? { try await find().flatMap { key($0.text) } }
+
+    private func find() async throws(StorageError) -> (name: String, text: String)? {
+        for name in names {
+            if let text = try await storage.relayKey(name, orStoring: nil, at: 0) { return (name, text) }
+        }
+        return nil
+    }
+
+    private var names: [String] { peppers.map(Self.name) + [Self.plainName] }
 
     private static func name(_ pepper: Secret) -> String {
         "webpush \(Digest256(of: pepper.bytes).hex.prefix(16))"

@@ -14,6 +14,7 @@ struct Precondition: Sendable {
         case certificate
         case certificateDates = "certificate_dates"
         case apnsCertificates = "apns_certificates"
+        case webPushCertificates = "webpush_certificates"
         case signingKeys = "signing_keys"
         case adminAddress = "admin_address"
         case address
@@ -74,6 +75,11 @@ extension Precondition {
                     return [APNsCheck.unusableCertificates(servers, error)]
                 }
             }
+        case .webPushCertificates:
+            (part, consequence, event) = (
+                .webPush, .refusal(.configuration), "start.webpush_certificates"
+            )
+            test = { subject in WebPushCheck.certificates(subject.webPush?.caFile) }
         case .signingKeys:
             (part, consequence, event) = (.key, .refusal(.configuration), "start.key")
             test = { subject in subject.apps.map { KeyCheck.signing($0) } ?? [] }

@@ -9,6 +9,7 @@ struct PreconditionSubject: Sendable {
     var server: ServerConfiguration?
     var servers: APNsServers?
     var apps: Apps?
+    var webPush: WebPushConfiguration?
     var database = PreconditionDatabase.none
     var clock = WallClock.system
     /// Whether this is `relay check`.
@@ -23,6 +24,7 @@ struct PreconditionSubject: Sendable {
         server = configuration.server
         servers = configuration.apns.servers
         apps = configuration.apns.apps
+        webPush = configuration.webPush
     }
 
     /// The input for `relay check`.
@@ -34,6 +36,7 @@ struct PreconditionSubject: Sendable {
         server = configuration.server
         servers = configuration.servers
         apps = configuration.apps
+        webPush = configuration.webPush
         self.database = database
         self.clock = clock
         isCheck = true

@@ -11,7 +11,7 @@ struct APNsServers: Sendable {
     var connectTimeout: Duration
     var pushTimeout: Duration
     /// The proxy for servers not covered by ``noProxy``.
-    let proxy: ConnectProxy?
+    private let proxy: ConnectProxy?
     private let noProxy: NoProxy
 
     init(_ reader: inout SettingReader) {

@@ -9,6 +9,9 @@ struct WebPushConfiguration: Sendable {
     let keys: [VAPIDKey]
     let hosts: HostRule
     let caFile: String?
+    /// The proxy for push services; `nil` for none.
+    private let proxy: ConnectProxy?
+    private let noProxy: NoProxy
 
     /// Reads the settings; `nil` if Web Push is off, with a problem noted if a setting has no effect.
     init?(_ reader: inout SettingReader) {
@@ -17,6 +20,8 @@ struct WebPushConfiguration: Sendable {
         let other = reader.read(Settings.vapidPrivateKeyOther)
         hosts = reader.read(Settings.webPushHosts)?.rule ?? .known
         caFile = reader.read(Settings.webPushCAFile)
+        proxy = reader.read(Settings.httpsProxy)
+        noProxy = reader.read(Settings.noProxy) ?? NoProxy()
         if other != nil, current == nil {
             reader.note("RELAY_VAPID_PRIVATE_KEY_OTHER needs RELAY_VAPID_PRIVATE_KEY, the current key")
         }
@@ -35,6 +40,17 @@ struct WebPushConfiguration: Sendable {
         }
         self.subject = subject
         keys = [current, other].compactMap(\.self)
+    }
+}
+
+extension WebPushConfiguration {
+    /// The settings of each sender.
+    var senderSettings: SenderSettings {
+        var settings = SenderSettings()
+        settings.caFile = caFile
+        settings.proxy = proxy
+        settings.bypassesProxy = { [noProxy] in noProxy.covers(host: $0, port: $1) }
+        return settings
     }
 }
 

@@ -1,7 +1,7 @@
 package import Network
 
 /// All limits and timeouts of a ``Sender``, each per sender, so per event loop.
-package struct SenderSettings: Sendable, Equatable {
+package struct SenderSettings: Sendable {
     /// The maximum number of connections to one host and port.
     package var connectionsPerHostMax = 4
     /// The maximum number of connections.
@@ -30,6 +30,8 @@ package struct SenderSettings: Sendable, Equatable {
     package var backOffMax = Duration.seconds(60)
     /// The proxy for connections; `nil` for none, whatever the environment says.
     package var proxy: ConnectProxy?
+    /// The hosts and ports that are reached without the proxy.
+    package var bypassesProxy: @Sendable (_ host: String, _ port: UInt16) -> Bool = { _, _ in false }
     /// PEM certificates to trust instead of the system's.
     package var caFile: String?
 

@@ -12,7 +12,9 @@ internal import Network
     /// Whose answer it is.
     private(set) var service = PushService.other
     private unowned let multi: Multi
-    private let hasProxy: Bool
+    private let proxy: ConnectProxy?
+    private let bypassesProxy: @Sendable (String, UInt16) -> Bool
+    private var hasProxy = false
     private var fields: UnsafeMutablePointer<curl_slist>?
     private var proxyFields: UnsafeMutablePointer<curl_slist>?
     private var authority = ""
@@ -28,7 +30,8 @@ internal import Network
         guard let handle = unsafe curl_easy_init() else { return nil }
         unsafe self.handle = handle
         self.multi = multi
-        hasProxy = settings.proxy != nil
+        proxy = settings.proxy
+        bypassesProxy = settings.bypassesProxy
         configure(settings)
     }
 
@@ -52,6 +55,9 @@ internal import Network
         hasOpened = false
         body.removeAll(keepingCapacity: true)
         set(CURLOPT_URL, endpoint.url)
+        hasProxy = proxy != nil && !bypassesProxy(endpoint.host, endpoint.port)
+        // Both empty: not the environment's.
+        set(CURLOPT_PROXY, hasProxy ? proxy.map { "http://\($0.endpoint)" } ?? "" : "")
         unsafe curl_slist_free_all(fields)
         unsafe fields = nil
         // Without a value: not sent. Waiting for 100 Continue would cost a round trip.
@@ -79,8 +85,6 @@ internal import Network
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_CONNECTTIMEOUT_MS, Int(settings.connectTimeout / .milliseconds(1)))
         if let path = settings.caFile { set(CURLOPT_CAINFO, path) }
-        // Both empty: not the environment's.
-        set(CURLOPT_PROXY, settings.proxy.map { "http://\($0.endpoint)" } ?? "")
         set(CURLOPT_NOPROXY, "")
         if let authorization = settings.proxy?.authorization {
             unsafe proxyFields = curl_slist_append(nil, "Proxy-Authorization: \(authorization)")

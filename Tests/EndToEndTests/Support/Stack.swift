@@ -173,12 +173,18 @@ struct SimulatedAPNs {
         control = Control(
             http: HTTPClient(endpoint: Endpoint(host: "127.0.0.1", port: try port("controlPort")), loop: loop)
         )
-        environment = [
+        var environment = [
             "APNS_TEAM_ID": Stack.teamID, "APNS_KEY_ID": Stack.keyID, "APNS_PRIVATE_KEY_FILE": key,
             "APNS_DEFAULT_BUNDLE_ID": Stack.bundleID, "APNS_CA_FILE": directory.file("simulator.pem"),
             "APNS_PRODUCTION_URL": "https://localhost:\(try port("productionPort"))",
             "APNS_SANDBOX_URL": "https://localhost:\(try port("sandboxPort"))",
         ]
+        if let url = ready["webPushURL"]?.string {
+            environment["RELAY_VAPID_SUBJECT"] = "mailto:push@example.org"
+            environment["RELAY_WEBPUSH_CA_FILE"] = directory.file("simulator.pem")
+            environment["RELAY_WEBPUSH_HOSTS"] = String(url.dropFirst("https://".count))
+        }
+        self.environment = environment
     }
 }
 

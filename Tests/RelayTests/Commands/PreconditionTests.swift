@@ -39,6 +39,11 @@ struct PreconditionTests {
         case .certificate: try certificate(otherKey: true)
         case .certificateDates: try certificate(-7_200...(-3_600))
         case .apnsCertificates: ["APNS_CA_FILE": directory.path + "/missing.pem"]
+        case .webPushCertificates:
+            [
+                "RELAY_VAPID_SUBJECT": "mailto:push@example.org",
+                "RELAY_WEBPUSH_CA_FILE": directory.path + "/missing.pem",
+            ]
         // A key that can't sign doesn't pass as a setting.
         case .signingKeys: ["APNS_PRIVATE_KEY": TestKey.p384PEM]
         case .adminAddress: ["RELAY_ADMIN_LISTEN": taken.description]

@@ -11,7 +11,7 @@ THREADED = ("NetworkTests|HTTPServerTests|HTTP2Tests|APNsTests|WebPushTests|Stor
 # End-to-end suites that together pass through every part of the programs.
 CHOSEN = "|".join(f"{name}Tests" for name in (
     "Chain", "Check", "ClientBehaviour", "Compatibility", "Copy", "FanOut", "Hook", "Lifecycle", "Outcome", "ReplyChain", "Schedule",
-    "SealedChain", "Secrecy"))
+    "SealedChain", "Secrecy", "WebPush"))
 # It kills the servers, so nothing else may use them.
 OUTAGES = "DatabaseServerTests"
 

@@ -80,6 +80,9 @@ struct CheckRun: Sendable {
         async let apns = apnsFound(on: loop)
         let relay = await relayFinding()
         subject.relayRuns = relay.map(RelayCheck.isRelay) ?? false
+        let certificates = await findings(.webPushCertificates, subject: subject)
+        board.put(
+            .webPush, certificates.isEmpty ? [WebPushCheck.finding(configuration.webPush)] : certificates)
         await putMachine(subject)
         board.put(.relay, relay.map { [$0] } ?? [])
         let database = await look?.found()
@@ -152,14 +155,17 @@ struct CheckRun: Sendable {
             return board.put(.send, sends ? [.skipped(.send, "", "the database can't be read")] : [])
         }
         let found = await DeviceCheck.run(
-            secret, database, options: serverOptions, hasher: delivery.hasher, apps: configuration.apps)
+            secret, database, options: serverOptions, hasher: delivery.hasher, apps: configuration.apps,
+            webPush: configuration.webPush)
         board.put(.device, found.findings)
         guard sends else { return board.put(.send, []) }
         guard let servers = configuration.servers, let apps = configuration.apps else {
             return board.put(.send, [.skipped(.send, "", "no signing key")])
         }
         board.put(
-            .send, await SendCheck(servers: servers, apps: apps, clock: clock).run(found.devices, on: loop))
+            .send,
+            await SendCheck(servers: servers, apps: apps, webPush: found.webPush, clock: clock)
+                .run(found.devices, on: loop))
     }
 }
 

@@ -1,0 +1,62 @@
+import Network
+import Storage
+import WebPush
+
+/// Sends a single push by Web Push, with the same sender as `relay serve`.
+struct WebPushProbe: Sendable {
+    private let keys: WebPushKeys
+    private let settings: SenderSettings
+
+    /// `nil` if no key is configured or stored.
+    init?(_ configuration: WebPushConfiguration, stored: VAPIDKey?) {
+        let all = configuration.keys + [stored].compactMap(\.self)
+        guard let current = all.first else { return nil }
+        keys = WebPushKeys(
+            current: current, others: Array(all.dropFirst()), subject: configuration.subject,
+            hosts: configuration.hosts)
+        settings = configuration.senderSettings
+    }
+
+    /// Sends a payload to a device, and says what the push service answered.
+    func send(
+        _ payload: [UInt8], to device: Device, _ subject: String, on loop: EventLoop
+    ) async -> CheckFinding {
+        guard let parsed = device.details.webPush.flatMap(WebPushDevice.init(stored:)),
+            let message = WebPushPayload(payload, page: parsed.page)
+        else {
+            return .fault(.deviceTokenBad, .send, subject, "the registration can't be read", status: .failed)
+        }
+        guard let key = keys[parsed.keyID] else {
+            return .fault(
+                .lastPushFailed, .send, subject, "it subscribed with a key that the relay doesn't have",
+                status: .failed)
+        }
+        let push = Push(
+            Message(payload: message.bytes, handling: Handling(timeToLive: 60, urgency: .high)),
+            to: parsed.subscription, key: key)
+        let outcome = await loop.run { [keys, settings] loop in
+            let sender = Sender(tokens: keys.tokens, hosts: keys.hosts, on: loop, settings: settings)
+            let outcome = await sender.send(push)
+            await sender.stop(deadline: Bounds.apnsClosingDeadline)
+            return outcome
+        }
+        switch outcome {
+        case .accepted:
+            return .ok(
+                .send, subject, "the push service accepted a test push: the browser shows it if it is on")
+        case .rejected(let rejection):
+            let fault: CheckFault =
+                switch rejection.kind {
+                case .gone: .deviceUnregistered
+                case .later: .apnsTrouble
+                case .wrongKey, .configuration, .tooLarge, .refused: .unexpectedAnswer
+                }
+            return .fault(
+                fault, .send, subject, "the push service answers \(rejection.status) \(rejection.name)",
+                status: .failed)
+        case .unreachable(let unreachable):
+            return .fault(
+                .noAnswer, .send, subject, "no answer: \(unreachable.cause.rawValue)", status: .failed)
+        }
+    }
+}
