@@ -19,7 +19,7 @@ struct CheckTests {
             let program = try Program("relay", ["check"], environment: stand.environment)
             #expect(try await program.ended() == 0)
             #expect(program.lines.contains { $0.hasPrefix("ok       key") }, "\(program.output)")
-            #expect(program.lines.last == "10 ok, 2 skipped", "\(program.output)")
+            #expect(program.lines.last == "10 ok, 3 skipped", "\(program.output)")
             #expect(!program.output.contains("\u{1B}"))
         }
     }

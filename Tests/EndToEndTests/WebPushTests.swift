@@ -26,6 +26,7 @@ struct WebPushTests {
         let answer = try await stack.http.post(
             "/v1/device/register", .init(["secret": .string(secret), "webPush": .object(webPush)], [:]))
         guard answer.status == 200 else { throw Program.Failure(description: "register: \(answer.text)") }
+        await Stack.nextMillisecond()
         return try #require(made["id"]?.string)
     }
 
@@ -89,11 +90,11 @@ struct WebPushTests {
             #expect(try await stack.event(Self.secret, ["title": "Survives"]).queued == 1)
             stack.relay.signal(SIGKILL)
             #expect(try await stack.relay.ended() == -SIGKILL)
+            let seen = try await stack.control.http.get("/pushes").json()["next"]?.int ?? 0
             try await stack.control.put("/rules", ["rules": []])
             try await stack.restartRelay()
             #expect(try await stack.http.get("/v1/webpush/key").json()["keyID"] == key)
-            // The first one is the refused one; the answer waits for the next.
-            _ = try await stack.control.http.get("/pushes?subscription=\(browser)&since=1&wait=60")
+            _ = try await stack.control.http.get("/pushes?subscription=\(browser)&since=\(seen)&wait=30")
             let pushes = try await Self.pushes(stack, to: browser).filter { $0["status"]?.int == 201 }
             #expect(pushes.map { $0["payload"]?["notification"]?["title"]?.string } == ["Survives"])
         }

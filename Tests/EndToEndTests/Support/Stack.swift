@@ -121,9 +121,13 @@ final class Stack: Sendable {
         body["bundleId"] = bundleID.map { .string($0) }
         let answer = try await http.post("/v1/device/register", body)
         guard answer.status == 200 else { throw Program.Failure(description: "register: \(answer.text)") }
-        // APNs' reports remove only registrations of an earlier millisecond than the push; both fit into one.
-        let registered = Self.milliseconds
-        while Self.milliseconds <= registered { await Task.yield() }
+        await Self.nextMillisecond()
+    }
+
+    /// Returns in a later millisecond: reports of push services remove only registrations of an earlier one than the push.
+    static func nextMillisecond() async {
+        let now = milliseconds
+        while milliseconds <= now { await Task.yield() }
     }
 
     private static var milliseconds: Int64 { Int64(Date.now.timeIntervalSince1970 * 1000) }
