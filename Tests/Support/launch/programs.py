@@ -53,7 +53,7 @@ def make_certificate(directory):
 
 
 class Simulator(Program):
-    """The simulated APNs; `settings` let a relay push to it."""
+    """The simulated APNs and Web Push services; `settings` let a relay push to them."""
 
     def __init__(self, programs, directory, *flags, production_port=0):
         key, ready = directory / "key.p8", directory / "simulator.json"
@@ -65,16 +65,18 @@ class Simulator(Program):
         keys = [] if "--any-key" in flags else ["--public-key", f"{key}.pub", "--key-id", KEY, "--team-id", TEAM]
         super().__init__("simulator", [
             program, *keys, "--certificate-file", certificate, "--production-port", production_port, "--sandbox-port", 0,
-            "--control-port", 0, "--ready-file", ready, *flags], directory)
+            "--webpush-port", 0, "--control-port", 0, "--ready-file", ready, *flags], directory)
         self.wait_until_ready(lambda: ready.exists() and ready.read_text().strip())
         ports = json.loads(ready.read_text())
         self.port = ports["productionPort"]
         self.control = f"http://127.0.0.1:{ports['controlPort']}"
-        self.certificate, self.web_push = certificate, ports.get("webPushURL")
+        self.certificate, self.web_push = certificate, ports["webPushURL"].removeprefix("https://")
         self.settings = {
             "APNS_TEAM_ID": TEAM, "APNS_KEY_ID": KEY, "APNS_PRIVATE_KEY_FILE": str(key), "APNS_DEFAULT_BUNDLE_ID": TOPIC,
             "APNS_CA_FILE": str(certificate), "APNS_PRODUCTION_URL": f"https://localhost:{self.port}",
-            "APNS_SANDBOX_URL": f"https://localhost:{ports['sandboxPort']}"}
+            "APNS_SANDBOX_URL": f"https://localhost:{ports['sandboxPort']}",
+            "RELAY_VAPID_SUBJECT": "mailto:trial@example.org", "RELAY_WEBPUSH_CA_FILE": str(certificate),
+            "RELAY_WEBPUSH_HOSTS": self.web_push}
 
     def call(self, method, path, body=None):
         """Calls the control API and returns the JSON of its response."""

@@ -226,3 +226,43 @@ test("the phone learns the result of its sealed reply, and the history shows it"
     const [item] = (await app.history()).items;
     assert.deepEqual([item.eventID, item.result], [eventID, received]);
 });
+
+/** A simulated browser: its subscription, as `PushSubscription.toJSON()` has it, and the messages that it decrypted. */
+async function subscribed() {
+    const response = await fetch(`${simulatorURL}/webpush/subscriptions`, { method: "POST", body: "{}" });
+    const { id, endpoint, keys } = await response.json();
+    const received = async () => {
+        const { pushes } = await (await fetch(`${simulatorURL}/pushes?subscription=${id}`)).json();
+        return pushes.filter(({ status }) => status === 201).map(({ payload }) => payload);
+    };
+    return { subscription: { endpoint, keys, toJSON: () => ({ endpoint, keys }) }, received };
+}
+
+test("a browser gets the sealed text by Web Push, and another subscription replaces its old one", { skip }, async () => {
+    const { server, phone } = await scanned();
+    const relay = Relay.of(phone);
+    const { publicKey } = await relay.webPushKey();
+    const page = "https://relay.example.org/app/";
+    const keeper = new TokenKeeper({ store: new MemoryStore(), secrets: new MemoryStore(), details: { sealed: [1] } });
+    const [first, second] = [await subscribed(), await subscribed()];
+    for (const { subscription } of [first, second]) {
+        assert.equal((await keeper.sync([phone], { subscription, page, publicKey }))[0].status, "registered");
+    }
+    const devices = await relay.devices();
+    assert.deepEqual(devices.map(({ transport, service }) => [transport, service]), [["webpush", "localhost"]]);
+
+    const content = { title: "Fix auth bug", body: "Done. 👍", sessionID: "ses_1", serverID: server.serverID, eventID: "evt_1" };
+    const sealed = await Envelope.seal({ keys: server.keys, type: "complete", content });
+    const answer = await Relay.of(server).event({ eventType: "complete", sessionID: "ses_1", sealed, eventID: "evt_1" });
+    assert.deepEqual([answer.sent, answer.failed], [1, 0]);
+    assert.deepEqual(await first.received(), []);
+    const [message] = await second.received();
+    assert.equal(message.notification.navigate, page);
+    const push = PushPayload.fromWebPush(message);
+    assert.deepEqual([push.title, push.sessionID], ["Session complete", "ses_1"]);
+    const opened = await Envelope.open({ keys: phone.keys, type: push.type, sealed: push.sealed });
+    assert.deepEqual({ ...opened.content, sentAt: 0 }, { ...content, sentAt: 0 });
+
+    assert.equal(await relay.unregister({ webPush: { endpoint: second.subscription.endpoint } }), undefined);
+    assert.deepEqual(await relay.devices(), []);
+});
