@@ -75,6 +75,14 @@ package struct DeviceDetails: Hashable, Sendable {
                     tokenKind: tokenKind))
     }
 
+    /// The same details with another subscription.
+    package func with(webPush: String) -> DeviceDetails {
+        DeviceDetails(
+            deviceName: deviceName, deviceModel: deviceModel, osVersion: osVersion, appVersion: appVersion,
+            preferences: preferences, sealedVersions: sealedVersions, installationID: installationID,
+            webPush: webPush, tokenKind: tokenKind)
+    }
+
     /// Whether both have the same details.
     package static func == (left: DeviceDetails, right: DeviceDetails) -> Bool {
         left.box?.parts == right.box?.parts

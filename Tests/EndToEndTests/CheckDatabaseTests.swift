@@ -170,7 +170,7 @@ struct CheckDatabaseTests {
             let result = try await eventually {
                 try await check(stack, more)
             } until: {
-                $0.text("device").contains("APNs accepted the last push")
+                $0.text("device").contains("the last push was accepted")
             }
             #expect(result.status == 1 && result.failed == ["device_unregistered"], "\(result)")
             #expect(result.text("device_unregistered").contains("…" + token(1).suffix(8)), "\(result)")

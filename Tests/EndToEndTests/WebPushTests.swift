@@ -100,6 +100,22 @@ struct WebPushTests {
         }
     }
 
+    @Test("A push that a service stalls on is sent later, once, and keeps no other waiting")
+    func stall() async throws {
+        try await Self.run(["RELAY_EVENT_DEADLINE": "1s", "RELAY_RETRY_DELAY_MAX": "1s"]) { stack in
+            let (stalled, other) = (try await Self.register(stack), try await Self.register(stack, "google"))
+            try await stack.control.put(
+                "/rules", ["rules": [["match": ["vendor": "mozilla"], "action": "stall", "count": 1]]])
+            let result = try await stack.event(Self.secret, ["title": "Late"])
+            #expect(result.sent == 1 && result.queued == 1)
+            #expect(try await Self.pushes(stack, to: other).count == 1)
+            let seen = try await stack.control.http.get("/pushes").json()["next"]?.int ?? 0
+            _ = try await stack.control.http.get("/pushes?subscription=\(stalled)&since=\(seen)&wait=30")
+            let pushes = try await Self.pushes(stack, to: stalled).filter { $0["status"]?.int == 201 }
+            #expect(pushes.map { $0["payload"]?["notification"]?["title"]?.string } == ["Late"])
+        }
+    }
+
     @Test("A subscription that the browser gave up is removed")
     func gone() async throws {
         try await Self.run { stack in

@@ -311,8 +311,11 @@ struct Application {
         options.bytesMax = delivery.queueMebibytesMax << 20
         options.schedule = RetrySchedule(delayMax: delivery.retryDelayMax)
         options.confirmTime = configuration.databaseServer.options.callTimeout
-        options.workMax =
-            configuration.apns.servers.pushTimeout * OutcomePolicy.attemptsAtOnceMax + Bounds.retryWorkMargin
+        let apns = configuration.apns.servers.pushTimeout * OutcomePolicy.attemptsAtOnceMax
+        let webPush = configuration.webPush.map {
+            $0.senderSettings.pushTimeout * WebPushPolicy.attemptsAtOnceMax
+        }
+        options.workMax = max(apns, webPush ?? .zero) + Bounds.retryWorkMargin
         return options
     }
 

@@ -17,7 +17,9 @@ struct WebPushBackend: Sendable {
     ) async throws(StartError) {
         let stored: VAPIDKey?
         do throws(StorageError) {
-            stored = try await SharedVAPIDKey(in: storage, hasher).load(at: now)
+            let shared = SharedVAPIDKey(in: storage, hasher)
+            // With a configured key, none is made.
+            stored = try await configuration.keys.isEmpty ? shared.load(at: now) : shared.look()
         } catch {
             throw StartError(.database, "cannot read the VAPID key: \(error.logDetail)")
         }

@@ -26,8 +26,9 @@ struct SharedVAPIDKey {
             return try await storage.relayKey(names[0], orStoring: text(VAPIDKey()), at: now).flatMap(key)
         }
         guard let key = key(found.text) else { return nil }
+        // The copy for a new pepper; without it, the next start tries again.
         if found.name != names[0] {
-            _ = try await storage.relayKey(names[0], orStoring: text(key), at: now)
+            _ = try? await storage.relayKey(names[0], orStoring: text(key), at: now)
         }
         return key
     }

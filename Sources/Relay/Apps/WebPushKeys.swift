@@ -27,6 +27,9 @@ final class WebPushKeys: Sendable {
             of: Array("apn-relay topic 1".utf8), key: Array(current.privateKeyText.utf8))
     }
 
+    /// Whether there are keys of older subscriptions.
+    var areSeveral: Bool { byID.count > 1 }
+
     /// The key with an ID; `nil` if the relay no longer has it.
     subscript(keyID: String) -> VAPIDKey? { byID[keyID] }
 

@@ -29,7 +29,7 @@ enum DevicesCommand {
                 + "(\(agent.freshness(at: list.now).rawValue))\n"
         }
         var table = TextTable([
-            .init(heading: "DEVICE"), .init(heading: "APP"), .init(heading: "ENVIRONMENT"),
+            .init(heading: "DEVICE"), .init(heading: "APP"), .init(heading: "WHERE"),
             .init(heading: "NAME", widthMax: 24), .init(heading: "MODEL", widthMax: 24),
             .init(heading: "SEALED"), .init(heading: "REGISTERED"), .init(heading: "UPDATED"),
             .init(heading: "LAST PUSH"),
@@ -39,7 +39,8 @@ enum DevicesCommand {
         for device in list.devices {
             let push = last[device.id]
             table.add([
-                .init(device.maskedToken), .init(device.bundleID), .init(device.environment.rawValue),
+                .init(device.maskedToken), .init(device.bundleID),
+                .init(device.webPushHost ?? device.environment.rawValue),
                 .init(device.details.deviceName ?? ""), .init(device.details.deviceModel ?? ""),
                 .init(device.details.sealedVersions ?? ""),
                 .init(Timestamp(device.createdAt).toTheSecond),

@@ -32,6 +32,7 @@ struct ActivityRegisterRequest: PlainRequestBody {
     /// The device to which the activity belongs, or a device with its app.
     fileprivate func device(among devices: [Device]) throws(APIError) -> Device {
         let named = devices.filter { device in
+            guard device.transport == .apns else { return false }
             if let deviceToken, DeviceToken(device.token) != deviceToken { return false }
             guard let bundleID else { return true }
             return device.bundleID == bundleID.text
@@ -122,6 +123,9 @@ struct PushTokenWishes: Sendable {
     /// Tokens of other kinds stay.
     private(set) var tokens: [(kind: PushTokenKind, token: DeviceToken?)] = []
     private(set) var attributesType: String?
+
+    /// No tokens.
+    init() {}
 
     /// Validates the fields; `null` counts as absent, because apps send it while the system has no token for them.
     init(_ fields: RequestFields) throws(APIError) {

@@ -3,7 +3,6 @@ import JSON
 import Network
 import Programs
 import Storage
-import WebPush
 
 /// `POST /v1/device/list`: lists a secret's devices to anyone who knows it.
 struct ListRoute: TenantRoute {
@@ -81,13 +80,13 @@ struct DeviceList: Sendable {
         writer.beginObject()
         writer.member("device", device.maskedToken)
         writer.member("transport", device.transport.rawValue)
-        if let webPush = device.details.webPush {
-            // Never the endpoint.
-            let host = WebPushDevice(stored: webPush)?.subscription.endpoint.host
-            if let host { writer.member("service", host) }
-        } else {
+        switch device.transport {
+        case .apns:
             writer.member("bundleId", device.bundleID)
             writer.member("apnsEnv", device.environment.rawValue)
+        case .webpush:
+            // Never the endpoint.
+            if let host = device.webPushHost { writer.member("service", host) }
         }
         writer.member("createdAt", Timestamp(device.createdAt).text)
         writer.member("updatedAt", Timestamp(device.updatedAt).text)

@@ -30,7 +30,7 @@ struct RegisterRoute: TenantRoute {
         }
         let registration = Registration(
             newID: services.makeID(), token: wanted.deviceToken.text, bundleID: wanted.bundleID.text,
-            environment: environment, at: shared.clock.now, details: wanted.details)
+            environment: environment, at: shared.clock.now, details: try await details(wanted, key))
         let result: RegistrationResult
         do throws(StorageError) {
             result = try await register(registration, under: key, replacing: wanted.unfoldedToken)
@@ -48,6 +48,21 @@ struct RegisterRoute: TenantRoute {
         guard !wanted.ignored.isEmpty else { return .ok }
         trace.add(.ignored(wanted.ignored))
         return Reply(ignored: wanted.ignored)
+    }
+
+    /// The details to store: a subscription that is there already keeps the key that it was made with.
+    private func details(
+        _ wanted: RegisterRequest, _ key: SecretKey
+    ) async throws(APIError) -> DeviceDetails {
+        guard let keys = services.shared.webPush, keys.areSeveral, let new = wanted.webPush else {
+            return wanted.details
+        }
+        let stored = try await services.devices(of: key).first(where: wanted.names)
+        guard let old = stored?.details.webPush.flatMap(WebPushDevice.init(stored:)),
+            old.subscription == new.subscription, keys[old.keyID] != nil
+        else { return wanted.details }
+        let kept = WebPushDevice(new.subscription, keyID: old.keyID, page: new.page)
+        return wanted.details.with(webPush: kept.stored)
     }
 
     /// Refuses a request without the operator's key if one is required; wrong keys count against the address.

@@ -42,7 +42,10 @@ extension RequestFields {
 
     /// A device has one transport.
     private func refuseAPNs() throws(APIError) {
-        for field in [RequestField.deviceToken, .bundleID, .apnsEnvironment] where has(field) {
+        let fields: [RequestField] = [
+            .deviceToken, .bundleID, .apnsEnvironment, .pushToStartToken, .widgetPushToken, .controlPushToken,
+        ]
+        for field in fields where has(field) {
             throw APIError(.invalidField, field: field, hint: "Next to webPush, it must be absent.")
         }
     }

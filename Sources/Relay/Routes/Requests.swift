@@ -65,7 +65,7 @@ struct RegisterRequest: RequestBody {
             osVersion: try detail(.osVersion), appVersion: try detail(.appVersion),
             preferences: preferences.map { String(decoding: $0.json, as: UTF8.self) },
             sealedVersions: sealed?.text, installationID: installationID, webPush: webPush?.stored)
-        tokens = try PushTokenWishes(fields)
+        tokens = webPush == nil ? try PushTokenWishes(fields) : PushTokenWishes()
     }
 
     /// The app and the environment, which a registration for Web Push doesn't have.

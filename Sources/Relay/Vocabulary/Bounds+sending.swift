@@ -44,6 +44,8 @@ extension Bounds {
     static let retryWindowMemory: Duration = .seconds(60)
     /// How long a destination without free slots may be silent before its waiting pushes make room for others.
     static let retryStallTime: Duration = .seconds(2)
+    /// How often destinations of queued pushes that have been idle are forgotten.
+    static let retryForgetInterval: Duration = .seconds(1)
     /// Extra time for sending a stored push besides APNs' responses: storage calls and a busy machine.
     static let retryWorkMargin: Duration = .seconds(5)
     /// How long a claimed push may wait to be sent.

@@ -74,6 +74,11 @@ extension Device {
         case apns, webpush
     }
 
+    /// The host of the push service, for people; `nil` for APNs.
+    var webPushHost: String? {
+        details.webPush.flatMap(WebPushDevice.init(stored:))?.subscription.endpoint.host
+    }
+
     /// How the device gets its pushes.
     var transport: Transport { details.webPush == nil ? .apns : .webpush }
 }

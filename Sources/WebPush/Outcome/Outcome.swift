@@ -97,7 +97,7 @@ package struct Unreachable: Hashable, Sendable {
         case notEncrypted = "NotEncrypted"
 
         /// Whether the host could not be connected to.
-        var isConnecting: Bool {
+        package var isConnecting: Bool {
             switch self {
             case .nameNotResolved, .connectFailed, .connectTimeout, .tlsFailed, .proxyFailed,
                 .addressNotPublic:

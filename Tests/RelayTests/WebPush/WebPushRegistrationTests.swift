@@ -101,7 +101,7 @@ struct WebPushRegistrationTests {
                 #expect(answer.json["code"]?.string == "missing_field")
                 #expect(answer.json["field"]?.string == field)
             }
-            for field in ["deviceToken", "bundleId", "apnsEnv"] {
+            for field in ["deviceToken", "bundleId", "apnsEnv", "widgetPushToken"] {
                 let browser = Browser(members: .object(JSON.Object(field, "00aa")))
                 let answer = await fixture.post("/v1/device/register", browser.registration)
                 #expect(answer.json["field"]?.string == field)

@@ -132,12 +132,52 @@ struct WebPushSendingTests {
         }
         for (body, sealed, keepsSealed) in [(3_900, 0, false), (100, 3_600, true), (20, 3_990, false)] {
             let made = try #require(WebPushPayload(payload(body, sealed: sealed), page: Browser.page))
-            let message = try JSON.parse(made.bytes, maxBytes: limit)
+            let message = try JSON.parse(made.bytes(), maxBytes: limit)
             #expect(message["notification"]?["title"]?.string == "T")
             #expect((message["notification"]?["data"]?["sealed"] != nil) == keepsSealed)
         }
         #expect(WebPushPayload(Array(#"{"aps":{"badge":1}}"#.utf8), page: nil) == nil)
         #expect(WebPushPayload(Array("[]".utf8), page: nil) == nil)
+    }
+
+    @Test("Data that leaves no room is left out of the message, so that the text is shown")
+    func muchData() throws {
+        let data = String(repeating: "d", count: 3_900)
+        let payload = Array(#"{"aps":{"alert":{"title":"T"}},"kind":"build","own":"\#(data)"}"#.utf8)
+        let made = try #require(WebPushPayload(payload, page: Browser.page))
+        for limit in [MessageEncryption.plaintextBytesMax, WebPushMessages.smallBytesMax] {
+            let message = try JSON.parse(made.bytes(limit: limit), maxBytes: limit)
+            #expect(message["notification"]?["title"]?.string == "T")
+            #expect(message["notification"]?["data"]?["kind"]?.string == "build")
+            #expect(message["notification"]?["data"]?["own"] == nil)
+        }
+    }
+
+    @Test("A long readable text reaches Firefox on Android, shortened")
+    func android() async throws {
+        try await RelayFixture.with(Browser.options()) { fixture in
+            await fixture.register()
+            await fixture.onLoop { $0.webPush.script = Self.refuseLarge }
+            let answer = await fixture.event(["body": .string(String(repeating: "b", count: 3_500))])
+            #expect(answer.json["sent"]?.int == 1)
+            let pushes = await fixture.onLoop { $0.webPush.pushes }
+            #expect(pushes.count == 2 && pushes[1].message.payload.count <= 2_912)
+        }
+    }
+
+    @Test("What keeps the relay from connecting to a host that a tenant chose is told as one reason")
+    func reasons() {
+        for cause in [
+            WebPush.Unreachable.Cause.nameNotResolved, .addressNotPublic, .tlsFailed, .connectTimeout,
+        ] {
+            let outcome = Outcome.unreachable(Unreachable(processed: .notSent, cause: cause))
+            func step(_ service: PushService) -> WebPushPolicy.Step {
+                WebPushPolicy.step(after: outcome, of: service, mayShrink: false, firstSentAt: 0)
+            }
+            let retry = OutcomePolicy.RetryLater(reason: "ConnectFailed", cause: .unreachable)
+            #expect(step(.other) == .end(.retryLater(retry)))
+            #expect(step(.mozilla) != step(.other))
+        }
     }
 
     @Test("A subscription that has ended is removed, unless it was registered again since")
@@ -167,7 +207,8 @@ struct WebPushSendingTests {
             let answer = await fixture.event()
             #expect(answer.json[kind == .later ? "queued" : "failed"]?.int == 1)
             #expect(fixture.storage.state.withLock { $0.devices.count } == 1)
-            let faults = kind == .wrongKey || kind == .configuration ? 1 : 0
+            // The key that a subscription was made with is its page's choice.
+            let faults = kind == .configuration ? 1 : 0
             #expect(await eventually { fixture.lines.count(of: "webpush.configuration") == faults })
         }
     }
@@ -228,6 +269,9 @@ struct WebPushSendingTests {
         try await RelayFixture.with(options) { fixture in
             await fixture.register(Browser(endpoint: "https://push.example.org/new"))
             #expect(await fixture.event().json["sent"]?.int == 2)
+            // The page that registers at each start hasn't subscribed anew.
+            #expect(await fixture.register(Browser(endpoint: "https://push.example.org/old")) == nil)
+            #expect(await fixture.event(["sessionID": "ses_2"]).json["sent"]?.int == 2)
             let pushes = await fixture.onLoop { $0.webPush.pushes }
             #expect(
                 Set(pushes.map { [$0.subscription.endpoint.url, $0.key.keyID] }) == [

@@ -76,11 +76,8 @@ enum DeviceCheck {
 
     /// The device in findings.
     static func subject(_ device: Device) -> String {
-        let place =
-            device.transport == .apns
-            ? device.environment.rawValue
-            : device.details.webPush.flatMap(WebPushDevice.init(stored:))?.subscription.endpoint.host
-        return [device.maskedToken, device.bundleID, place].compactMap(\.self).joined(separator: " ")
+        let place = device.webPushHost ?? device.environment.rawValue
+        return "\(device.maskedToken) \(device.bundleID) \(place)"
     }
 
     /// What of the device's preferences has no effect.

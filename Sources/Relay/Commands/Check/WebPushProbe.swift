@@ -32,7 +32,7 @@ struct WebPushProbe: Sendable {
                 status: .failed)
         }
         let push = Push(
-            Message(payload: message.bytes, handling: Handling(timeToLive: 60, urgency: .high)),
+            Message(payload: message.bytes(), handling: Handling(timeToLive: 60, urgency: .high)),
             to: parsed.subscription, key: key)
         let outcome = await loop.run { [keys, settings] loop in
             let sender = Sender(tokens: keys.tokens, hosts: keys.hosts, on: loop, settings: settings)

@@ -85,15 +85,17 @@ final class AttemptRunner {
         let request = WebPush.Push(made.message, to: route.device.subscription, key: key)
         sender.send(request) { [self] outcome in
             services.counts.attempt(outcome, took: services.loop.now.nanoseconds &- began)
-            let unsealed = made.isSealed ? route.unsealed : nil
+            let small = made.mayShrink ? route.small : nil
+            let host = route.device.subscription.endpoint.host
+            let service = PushService(host: host)
             let step = WebPushPolicy.step(
-                after: outcome, mayUnseal: unsealed != nil, firstSentAt: route.firstSentAt)
-            webPushReport.note(outcome, host: route.device.subscription.endpoint.host)
-            switch (step, unsealed) {
+                after: outcome, of: service, mayShrink: small != nil, firstSentAt: route.firstSentAt)
+            webPushReport.note(outcome, of: service, host: host)
+            switch (step, small) {
             case (.end(let end), _): completion(end, subject)
-            case (.sendUnsealed, let next?) where isAwaited:
+            case (.sendSmall, let next?) where isAwaited:
                 send(push, next, for: subject, completion: completion)
-            case (.sendUnsealed, _): completion(.unfinished, subject)
+            case (.sendSmall, _): completion(.unfinished, subject)
             }
         }
     }

@@ -49,6 +49,8 @@ struct ConcurrencyLimiter {
     private var uses: [PushDestination: Use] = [:]
     /// Pushes in flight to all destinations.
     private(set) var inFlight = 0
+    /// When idle destinations were last forgotten; tenants can name many hosts of push services.
+    private var forgotAt = MonotonicTime(nanoseconds: 0)
 
     /// All slots are free.
     init(_ budget: RetryBudget) {
@@ -102,8 +104,17 @@ struct ConcurrencyLimiter {
         return Set(silent.keys)
     }
 
-    /// Forgets destinations that have been idle for a while.
+    /// Pushes in flight to destinations that have answered lately: those of others must not keep the queue from going on.
+    func inFlightToAnswering(at now: MonotonicTime) -> Int {
+        uses.values.reduce(0) { sum, use in
+            now.since(use.answeredAt) < Bounds.retryStallTime ? sum + use.inFlight : sum
+        }
+    }
+
+    /// Forgets destinations that have been idle for a while, now and then.
     private mutating func forget(at now: MonotonicTime) {
+        guard now.since(forgotAt) >= Bounds.retryForgetInterval else { return }
+        forgotAt = now
         uses = uses.filter { $1.inFlight > 0 || now.since($1.usedAt) < Bounds.retryWindowMemory }
     }
 }

@@ -62,7 +62,8 @@ final class DuePushes: DueWork {
     var moment: MonotonicTime { services.shared.monotonic() }
     var room: Int {
         budget.room(
-            slots: claimWidth, claimed: waiting.count + destinations.inFlight,
+            slots: claimWidth,
+            claimed: waiting.count + destinations.inFlightToAnswering(at: moment),
             unwritten: queue.unwrittenEnds)
     }
 

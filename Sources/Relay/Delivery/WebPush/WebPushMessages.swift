@@ -8,15 +8,19 @@ struct WebPushMessages {
     private struct Variant: Equatable {
         let page: String?
         let tenant: SecretHash
-        let isUnsealed: Bool
+        let isSmall: Bool
         /// The seconds for which the push service keeps it.
         let timeToLive: Int
     }
 
-    /// A message, and whether it would be smaller without its sealed text.
+    /// The largest message that Firefox on Android gets, in bytes of plaintext: its service passes it on as JSON.
+    static let smallBytesMax = 2_912
+
+    /// A message.
     struct Made {
         let message: Message
-        let isSealed: Bool
+        /// Whether there is a smaller one.
+        var mayShrink: Bool { message.payload.count > smallBytesMax }
     }
 
     private var last: (notification: Notification, variant: Variant, made: Made)?
@@ -30,16 +34,16 @@ struct WebPushMessages {
             notification.expiration == 0
             ? 0 : max(0, Int(clamping: notification.expiration) - Int(now / 1_000))
         let variant = Variant(
-            page: route.device.page, tenant: route.secretHash, isUnsealed: route.isUnsealed,
+            page: route.device.page, tenant: route.secretHash, isSmall: route.isSmall,
             timeToLive: seconds)
         if let last, last.variant == variant, last.notification === notification { return last.made }
-        guard var payload = WebPushPayload(notification.payload, page: route.device.page) else { return nil }
-        if route.isUnsealed { payload = payload.unsealed }
+        guard let payload = WebPushPayload(notification.payload, page: route.device.page) else { return nil }
+        let bytes =
+            route.isSmall ? payload.bytes(limit: Self.smallBytesMax, isSealed: false) : payload.bytes()
         let handling = Handling(
             timeToLive: seconds, urgency: Urgency(priority: notification.priority.rawValue),
             topic: notification.collapseID.map { keys.topic($0, of: route.secretHash) })
-        let made = Made(
-            message: Message(payload: payload.bytes, handling: handling), isSealed: payload.isSealed)
+        let made = Made(message: Message(payload: bytes, handling: handling))
         last = (notification, variant, made)
         return made
     }

@@ -29,7 +29,7 @@ struct WebPushPayload {
         for name in ["alert", "sound", "mutable-content", "content-available"] { aps[name] = nil }
         members["aps"] = aps.members.isEmpty ? nil : .object(aps)
         // The app's data, which payloads for APNs have up to three times.
-        if let facts = members["body"]?.object,
+        if let facts = members["body"]?.object, members["data"] == nil || members["data"] == members["body"],
             ["eventType", "challengeID"].contains(where: { facts[$0] != nil })
         {
             members["data"] = nil
@@ -40,34 +40,47 @@ struct WebPushPayload {
         self.page = page
     }
 
-    /// Whether it has a sealed text, without which it would be smaller.
-    var isSealed: Bool { data["sealed"] != nil }
-
-    /// The same without its sealed text: what is shown if it can't be opened.
-    var unsealed: WebPushPayload {
-        var rest = self
-        rest.data["sealed"] = nil
-        return rest
-    }
-
-    /// The JSON text, at most ``WebPush/MessageEncryption/plaintextBytesMax`` bytes if that is possible.
+    /// The JSON text, at most `limit` bytes if that is possible.
     ///
-    /// Texts are shortened, the body first. If that isn't enough, the sealed text is left out.
-    var bytes: [UInt8] {
-        let limit = MessageEncryption.plaintextBytesMax
-        let whole = written
+    /// Texts are shortened, the body first. If that isn't enough, the sealed text is left out, then the app's own data.
+    ///
+    /// - Parameter isSealed: Whether to send the sealed text.
+    func bytes(limit: Int = MessageEncryption.plaintextBytesMax, isSealed: Bool = true) -> [UInt8] {
+        var message = self
+        if !isSealed { message.data["sealed"] = nil }
+        let whole = message.written
         guard whole.count > limit else { return whole }
-        var short = self
+        var short = message
         // The body's member is there only if it isn't empty.
         (short.title, short.body) = ("", body.isEmpty ? "" : " ")
         let room = limit - short.written.count
-        guard room >= Self.textBytesMin || !isSealed else { return unsealed.bytes }
+        if room < Self.textBytesMin, message.data["sealed"] != nil {
+            return message.bytes(limit: limit, isSealed: false)
+        }
+        if room < Self.textBytesMin, let facts = message.facts {
+            message.data = facts
+            return message.bytes(limit: limit, isSealed: isSealed)
+        }
         let texts = [title, body].shortened(toEscaped: room)
         (short.title, short.body) = (texts[0], texts[1])
         return short.written
     }
 
-    /// The smallest room for texts, in bytes, next to a sealed text.
+    /// The data that the relay itself wrote; `nil` if there is no other.
+    private var facts: JSON.Object? {
+        var rest = JSON.Object()
+        for member in data.members where Self.factNames.contains(member.name) {
+            rest[member.name] = member.value
+        }
+        return rest.members.count < data.members.count ? rest : nil
+    }
+
+    private static let factNames: Set<String> = [
+        "aps", "eventType", "sessionID", "serverID", "eventID", "kind", "actions", "challengeID",
+        "challengeCode",
+    ]
+
+    /// The smallest room for texts, in bytes; below it, other parts are left out.
     private static let textBytesMin = 64
 
     private var written: [UInt8] {

@@ -6,25 +6,33 @@ import WebPush
 enum WebPushPolicy {
     /// The next step.
     enum Step: Hashable, Sendable {
-        /// Send it again immediately, without its sealed text.
-        case sendUnsealed
+        /// Send it again immediately, as a small message.
+        case sendSmall
         case end(PushEnd)
     }
+
+    /// Maximum immediate attempts: one more with a small message.
+    static let attemptsAtOnceMax = 2
 
     /// The step after an outcome.
     ///
     /// - Parameters:
-    ///   - mayUnseal: Whether the message had a sealed text.
+    ///   - service: Who should have answered.
+    ///   - mayShrink: Whether there is a smaller message.
     ///   - firstSentAt: When the first attempt was sent; only a registration older than that is removed.
     static func step(
-        after outcome: WebPush.Outcome, mayUnseal: Bool, firstSentAt: EpochMilliseconds
+        after outcome: WebPush.Outcome, of service: PushService, mayShrink: Bool,
+        firstSentAt: EpochMilliseconds
     ) -> Step {
         switch outcome {
         case .accepted:
             return .end(.sent(apnsID: nil, storeEnvironment: nil))
         case .unreachable(let unreachable):
-            let reason = unreachable.cause.rawValue
-            guard unreachable.cause.isTemporary else {
+            var reason = unreachable.cause.rawValue
+            if service == .other, unreachable.cause.isConnecting {
+                // Tenants chose the host, and must not learn what its name leads to.
+                reason = WebPush.Unreachable.Cause.connectFailed.rawValue
+            } else if !unreachable.cause.isTemporary {
                 return .end(.failed(OutcomePolicy.Failure(reason: reason)))
             }
             return .end(.retryLater(OutcomePolicy.RetryLater(reason: reason, cause: .unreachable)))
@@ -38,7 +46,7 @@ enum WebPushPolicy {
                     .retryLater(
                         OutcomePolicy.RetryLater(
                             reason: rejection.name, cause: cause, after: rejection.retryAfter)))
-            case .tooLarge where mayUnseal: return .sendUnsealed
+            case .tooLarge where mayShrink: return .sendSmall
             case .gone: failure.removeIfNotUpdatedAfter = firstSentAt - 1
             // A wrong key in the settings gets this answer for all subscriptions, so none is removed.
             case .wrongKey, .configuration: failure.fault = .configuration

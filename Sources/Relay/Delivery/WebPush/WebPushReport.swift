@@ -19,22 +19,28 @@ struct WebPushReport {
     private var failures: [Failure: Int] = [:]
 
     /// Records an outcome; a subscription that has ended is usual.
-    mutating func note(_ outcome: Outcome, host: String) {
+    mutating func note(_ outcome: Outcome, of service: PushService, host: String) {
         switch outcome {
         case .accepted: break
         case .unreachable(let lack): count(.unreachable, lack.cause.rawValue, host)
         case .rejected(let rejection):
             switch rejection.kind {
             case .gone: break
-            case .wrongKey, .configuration: count(.configuration, rejection.name, host)
-            case .later, .tooLarge, .refused: count(.refused, rejection.name, host)
+            // Tenants choose other hosts, and the key that their subscriptions were made with.
+            case .configuration where service != .other: count(.configuration, rejection.name, host)
+            case .wrongKey, .configuration, .later, .tooLarge, .refused:
+                count(.refused, rejection.name, host)
             }
         }
     }
 
     private mutating func count(_ event: Event, _ reason: String, _ host: String) {
         let failure = Failure(host: host, reason: reason, event: event)
-        guard failures[failure] != nil || failures.count < Bounds.webPushFailuresLoggedMax else { return }
+        // Those for the operator are few: one for each known service and reason.
+        guard
+            event == .configuration || failures[failure] != nil
+                || failures.count < Bounds.webPushFailuresLoggedMax
+        else { return }
         failures[failure, default: 0] += 1
     }
 

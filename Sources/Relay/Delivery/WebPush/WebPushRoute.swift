@@ -12,23 +12,23 @@ final class WebPushRoute: Sendable {
     let secretHash: SecretHash
     /// When the first attempt was sent, in milliseconds since 1970; the registration was read before that.
     let firstSentAt: EpochMilliseconds
-    /// Whether the sealed text was left out because the message was too large with it.
-    let isUnsealed: Bool
+    /// Whether the message is a small one, because the usual one was too large for the service.
+    let isSmall: Bool
 
     /// A first attempt.
     init(
         _ device: WebPushDevice, of secretHash: SecretHash, at firstSentAt: EpochMilliseconds,
-        isUnsealed: Bool = false
+        isSmall: Bool = false
     ) {
         self.device = device
         self.secretHash = secretHash
         self.firstSentAt = firstSentAt
-        self.isUnsealed = isUnsealed
+        self.isSmall = isSmall
     }
 
-    /// The same push without its sealed text; `nil` if it was tried already.
-    var unsealed: WebPushRoute? {
-        isUnsealed ? nil : WebPushRoute(device, of: secretHash, at: firstSentAt, isUnsealed: true)
+    /// The same push with a small message; `nil` if that was tried already.
+    var small: WebPushRoute? {
+        isSmall ? nil : WebPushRoute(device, of: secretHash, at: firstSentAt, isSmall: true)
     }
 
     /// The host and port that it goes to.
