@@ -3,7 +3,7 @@
 from relay_client import AuthenticatedClient, Client
 from relay_client.api.activities import register_activity, unregister_activity
 from relay_client.api.agents import mcp
-from relay_client.api.devices import list_, register, unregister
+from relay_client.api.devices import list_, register, unregister, web_push_key
 from relay_client.api.events import event, notify
 from relay_client.api.history import list_history, read_history
 from relay_client.api.probes import health, ready
@@ -14,7 +14,8 @@ from relay_client.models import (
     EventRequest, EventRequestContentState, EventType, HistoryAnswer, HistoryListRequest, HistoryReadRequest,
     ListRequest, McpRequest, McpRequestParams, Notification, NotificationPriority, NotifyRequest, Ok, Preferences,
     QuietHours, Ready, Recurrence, RecurrenceUnit, Refusal, Registered, RegisterRequest, Repeat, ReplyOutcome,
-    ReplyRequest, ReplyResultRequest, ReplyWaitRequest, ScheduleCancelRequest, ScheduleRequest, UnregisterRequest)
+    ReplyRequest, ReplyResultRequest, ReplyWaitRequest, ScheduleCancelRequest, ScheduleRequest, UnregisterRequest,
+    UnregisterRequestWebPush, WebPush, WebPushKey, WebPushKeys)
 
 from common import TOKENS, URL, LaterRelay, check_all_used
 
@@ -37,6 +38,12 @@ def devices():
     assert call(health, Ok, by=plain).ok
     assert call(ready, Ready, by=plain).checks.storage == "ok"
     assert call(register, Registered, RegisterRequest(device_token=TOKEN)).ok
+    key = call(web_push_key, WebPushKey, by=plain).public_key
+    browser = WebPush(endpoint="https://web.push.apple.com/client", keys=WebPushKeys(p256dh=key, auth="A" * 22))
+    assert call(register, Registered, RegisterRequest(web_push=browser)).ok
+    assert [device.transport for device in call(list_, DeviceList, ListRequest()).devices] == ["apns", "webpush"]
+    gone = UnregisterRequestWebPush(endpoint=browser.endpoint)
+    assert call(unregister, Ok, UnregisterRequest(web_push=gone)).ok
     quiet = QuietHours(from_="22:00", to="07:00", time_zone="Mars/Olympus")
     wanted = RegisterRequest(device_token=TOKEN, device_name="Phone", preferences=Preferences(quiet_hours=quiet))
     assert call(register, Registered | Challenged, wanted).ignored == ["preferences.quietHours.timeZone"]

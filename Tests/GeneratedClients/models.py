@@ -26,6 +26,12 @@ registered = post(
     "/v1/device/register", models.RegisterRequest, models.Registered, deviceToken=TOKEN, preferences=preferences)
 assert registered.ignored.root == ["preferences.timeZone"], registered
 assert post("/v1/device/list", models.ListRequest, models.DeviceList).devices[0].preferences.badge == "unread"
+key = models.WebPushKey.model_validate_json(relay.get("/v1/webpush/key").content).publicKey
+browser = {"endpoint": "https://web.push.apple.com/models", "keys": {"p256dh": key, "auth": "A" * 22}}
+post("/v1/device/register", models.RegisterRequest, models.Registered, webPush=browser)
+browsers = [device.service for device in post("/v1/device/list", models.ListRequest, models.DeviceList).devices]
+assert browsers == [None, "web.push.apple.com"], browsers
+post("/v1/device/unregister", models.UnregisterRequest, models.Ok, webPush={"endpoint": browser["endpoint"]})
 refused = post("/v1/device/list", models.ListRequest, models.Refusal, 400, secret="another")
 assert (refused.code, refused.field.value) == ("invalid_field", "secret"), refused
 relay.headers["X-Later-Code"] = "1"

@@ -126,7 +126,7 @@ struct OpenAPITests {
             schemas["RegisterRequest"]?["properties"]?["challengeCode"]?["pattern"]
                 == .string("^[0-9a-f]{\(ChallengeCodes.count)}$"))
         let webPush = schemas["WebPush"]?["properties"]
-        #expect(webPush?["endpoint"]?["maxLength"]?.int == PushEndpoint.bytesMax)
+        #expect(schemas["Endpoint"]?["maxLength"]?.int == PushEndpoint.bytesMax)
         #expect(webPush?["page"]?["maxLength"]?.int == WebPushDevice.pageBytesMax)
         let notification = schemas["Notification"]?["properties"]
         #expect(notification?["badge"]?["oneOf"]?.array?.first?["maximum"]?.int == Bounds.badgeMax)
