@@ -57,11 +57,10 @@ extension WebPushSubscription {
         guard senderKey.map(P256.isPublicKey) ?? true else {
             throw ControlError("`applicationServerKey` must be a P-256 key of 65 bytes")
         }
-        var generator = SystemRandomNumberGenerator()
         guard
             let made = WebPushSubscription(
                 vendor: vendor, privateKey: privateKey, auth: auth, senderKey: senderKey,
-                isAndroid: isAndroid, origin: origin, using: &generator)
+                isAndroid: isAndroid, origin: origin)
         else {
             throw ControlError("`privateKey` must be a P-256 scalar of 32 bytes, `auth` 16 bytes")
         }

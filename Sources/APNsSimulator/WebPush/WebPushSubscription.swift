@@ -29,8 +29,9 @@ package struct WebPushSubscription: Sendable {
     ///   - auth: `nil` makes one.
     package init?(
         vendor: WebPushVendor, privateKey: [UInt8]? = nil, auth: [UInt8]? = nil, senderKey: [UInt8]? = nil,
-        isAndroid: Bool = false, origin: String? = nil, using generator: inout some RandomNumberGenerator
+        isAndroid: Bool = false, origin: String? = nil
     ) {
+        var generator = SystemRandomNumberGenerator()
         let scalar = privateKey ?? P256.randomScalar(using: &generator)
         let secret = auth ?? RandomBytes.make(Self.authBytes, using: &generator)
         guard let publicKey = P256.publicKey(of: scalar), secret.count == Self.authBytes else { return nil }
