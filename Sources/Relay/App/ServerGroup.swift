@@ -56,7 +56,7 @@ struct ServerGroup {
                     LoopBound(
                         LoopServices(
                             loop: loop, shared: services, apps: apns.apps, senders: clients.value,
-                            webPush: sender?.value),
+                            webPushSender: sender?.value),
                         on: loop)
                 }
                 self.services.append(bound)

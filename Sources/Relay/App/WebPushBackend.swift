@@ -8,9 +8,7 @@ struct WebPushBackend: Sendable {
     let keys: WebPushKeys
     private let settings: SenderSettings
 
-    /// Reads the key of the database, or makes it.
-    ///
-    /// The key of the database serves older subscriptions if another one is configured.
+    /// Reads the key of the database, or makes it if none is configured.
     init(
         _ configuration: WebPushConfiguration, storage: any KeyStorage, hasher: SecretHasher,
         at now: EpochMilliseconds
@@ -23,17 +21,13 @@ struct WebPushBackend: Sendable {
         } catch {
             throw StartError(.database, "cannot read the VAPID key: \(error.logDetail)")
         }
-        var keys = configuration.keys
-        if let stored { keys.append(stored) }
-        guard let current = keys.first else {
+        guard let keys = configuration.keys(stored: stored) else {
             throw StartError(
                 .database,
                 "the VAPID key in the database can't be read: restore the rows of relay_key, or set RELAY_VAPID_PRIVATE_KEY"
             )
         }
-        self.keys = WebPushKeys(
-            current: current, others: Array(keys.dropFirst()), subject: configuration.subject,
-            hosts: configuration.hosts)
+        self.keys = keys
         settings = configuration.senderSettings
     }
 

@@ -44,6 +44,15 @@ struct WebPushConfiguration: Sendable {
 }
 
 extension WebPushConfiguration {
+    /// The configured keys, then the database's, which serves older subscriptions if another one is configured; `nil`
+    /// without any.
+    func keys(stored: VAPIDKey?) -> WebPushKeys? {
+        let all = keys + [stored].compactMap(\.self)
+        return all.first.map { current in
+            WebPushKeys(current: current, others: Array(all.dropFirst()), subject: subject, hosts: hosts)
+        }
+    }
+
     /// The settings of each sender.
     var senderSettings: SenderSettings {
         var settings = SenderSettings()

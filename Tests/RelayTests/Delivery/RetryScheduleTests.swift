@@ -113,6 +113,23 @@ struct RetryScheduleTests {
         }
     }
 
+    @Test("Pushes to destinations that don't answer take none of the queue's room")
+    func roomWhileOthersStall() {
+        let time = Int(Bounds.retryStallTime.inMilliseconds)
+        let budget = RetryBudget(inFlightMax: 64, perDestinationMin: 8)
+        var destinations = ConcurrencyLimiter(budget)
+        func room(at now: Int) -> Int {
+            budget.room(
+                slots: destinations.width, claimed: destinations.inFlightToAnswering(at: moment(now)),
+                unwritten: 0)
+        }
+        for number in 0..<16 { _ = fill(&destinations, .webPush(host: "push\(number).example.org")) }
+        #expect(room(at: 0) == 0)
+        #expect(room(at: time) == 128)
+        destinations.take(in: here, at: moment(time))
+        #expect(room(at: time) == 127)
+    }
+
     @Test("A destination that uses all its slots and hasn't answered for a while is silent")
     func silence() {
         let time = Int(Bounds.retryStallTime.inMilliseconds)

@@ -12,23 +12,11 @@ import Testing
 struct MCPRouteTests {
     private static let secret = RelayFixture.secret
 
-    private func post(
-        _ relay: RelayFixture, _ body: JSON.Value, _ headers: [(name: String, value: String)] = [],
-        secret: String? = secret
-    ) async -> Response {
-        let authorization = secret.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
-        return await relay.answer(
-            Request(
-                method: .post, target: "/mcp",
-                headers: [("Content-Type", "application/json")] + authorization + headers,
-                body: body.encoded()))
-    }
-
     /// Calls a tool as an older client does.
     private func call(
         _ relay: RelayFixture, _ tool: String, _ arguments: JSON.Value = [:]
     ) async -> Response {
-        await post(
+        await MCPTests.post(
             relay, MCPTests.legacy("tools/call", ["name": .string(tool), "arguments": arguments]))
     }
 
@@ -150,9 +138,9 @@ struct MCPRouteTests {
                 }
             let call = MCPTests.legacy(
                 "tools/call", ["name": .string(tool.rawValue), "arguments": arguments])
-            #expect(await post(relay, call, secret: "made up 1").status == 200)
-            #expect(await post(relay, MCPTests.legacy("ping"), secret: "made up 2").status == 200)
-            #expect(await post(relay, MCPTests.legacy("ping"), secret: "made up 3").status == 429)
+            #expect(await MCPTests.post(relay, call, secret: "made up 1").status == 200)
+            #expect(await MCPTests.post(relay, MCPTests.legacy("ping"), secret: "made up 2").status == 200)
+            #expect(await MCPTests.post(relay, MCPTests.legacy("ping"), secret: "made up 3").status == 429)
         }
     }
 
@@ -168,14 +156,14 @@ struct MCPRouteTests {
                 (hello, 401), (MCPTests.legacy("ping"), 200), (MCPTests.legacy("tools/list"), 200),
                 (hello, 401), (hello, 401),
             ].enumerated() {
-                let answer = await post(relay, body, secret: "made up \(number)")
+                let answer = await MCPTests.post(relay, body, secret: "made up \(number)")
                 #expect(answer.status.rawValue == status)
             }
-            let refused = await post(relay, hello, secret: "made up 5")
+            let refused = await MCPTests.post(relay, hello, secret: "made up 5")
             #expect(refused.status == 429 && refused.headers["Retry-After"] != nil)
             #expect(refused.json["error"]?["data"]?["code"] == "rate_limited")
             relay.storage.add("aa00", under: RelayFixture.key)
-            #expect(await post(relay, hello).status == 200)
+            #expect(await MCPTests.post(relay, hello).status == 200)
             #expect(await eventually { relay.storage.state.withLock { !$0.agentUses.isEmpty } })
             #expect(Array(relay.storage.state.withLock(\.agentUses).keys) == [RelayFixture.key.primary])
             #expect(relay.storage.state.withLock(\.agentBatches) == [1])
@@ -224,14 +212,14 @@ struct MCPRouteTests {
                 (name: "MCP-Protocol-Version", value: "2026-07-28"),
                 (name: "mcp-method", value: "tools/call"), (name: "Mcp-Name", value: "list_devices"),
             ]
-            let new = await post(relay, body, headers)
+            let new = await MCPTests.post(relay, body, headers)
             #expect(new.status == 503 && new.headers["Retry-After"] == "5")
             #expect(new.json["error"]?["code"] == 503 && new.json["id"] == 1)
             #expect(!String(decoding: new.body, as: UTF8.self).contains("disk"))
             relay.storage.state.withLock { $0.failure = .internalFault(logDetail: "syntax") }
-            #expect(await post(relay, body, headers).json["error"]?["code"] == -32603)
+            #expect(await MCPTests.post(relay, body, headers).json["error"]?["code"] == -32603)
             relay.storage.state.withLock { $0.failure = nil }
-            #expect(await post(relay, body, headers + [headers[2]]).json["error"]?["code"] == -32020)
+            #expect(await MCPTests.post(relay, body, headers + [headers[2]]).json["error"]?["code"] == -32020)
         }
     }
 
@@ -290,108 +278,13 @@ struct MCPRouteTests {
         }
     }
 
-    @Test("Without a secret there is no answer but 401, which starts no OAuth")
-    func unauthorized() async throws {
-        let key = String(repeating: "k", count: 32)
-        var options = RelayFixture.Options()
-        options.registration = .key(Secret(key))
-        try await RelayFixture.with(options) { relay in
-            for secret in [nil, "", String(repeating: "a", count: 513), key] {
-                let response = await post(relay, MCPTests.legacy("ping"), secret: secret)
-                #expect(response.status == 401)
-                #expect(response.headers["WWW-Authenticate"] == "Bearer")
-                #expect(response.json["error"]?["code"] == -32600 && response.json["id"] == nil)
-            }
-            for path in [
-                "protected-resource", "protected-resource/mcp", "authorization-server",
-            ] {
-                #expect(await relay.answer(Request(target: "/.well-known/oauth-\(path)")).status == 404)
-            }
-        }
-    }
-
-    @Test("Recorded clients connect, and none with a secret that has no devices")
-    func connects() async throws {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("MCP/initialize.json")
-        let clients = try #require(
-            try JSON.parse([UInt8](try Data(contentsOf: file)), maxBytes: 1 << 16).object)
-        #expect(clients.members.count == 4)
-        try await RelayFixture.with { relay in
-            relay.storage.add("aa00112233445566", under: RelayFixture.key)
-            for client in clients.members {
-                let body = MCPTests.legacy("initialize", client.value)
-                let connected = await post(relay, body)
-                #expect(connected.status == 200)
-                #expect(
-                    connected.json["result"]?["protocolVersion"] == client.value["protocolVersion"],
-                    "\(client.name)")
-                let refused = await post(relay, body, secret: "another-secret-of-somebody")
-                #expect(refused.status == 401 && refused.headers["WWW-Authenticate"] == "Bearer")
-                #expect(refused.json["error"]?["message"]?.string?.contains("No devices") == true)
-            }
-            let (body, _) = MCPTests.modern("server/discover")
-            let headers = [
-                (name: "MCP-Protocol-Version", value: "2026-07-28"),
-                (name: "Mcp-Method", value: "server/discover"),
-            ]
-            #expect(await post(relay, body, headers).status == 200)
-            #expect(await post(relay, body, headers, secret: "another-secret-of-somebody").status == 401)
-        }
-    }
-
-    @Test("While the database doesn't answer, clients connect; made-up secrets are limited")
-    func connectionLimits() async throws {
-        var options = RelayFixture.Options()
-        options.rates = RateLimitConfiguration(unknownSecretsPerMinute: 1)
-        let initialize = MCPTests.legacy("initialize", ["protocolVersion": "2025-06-18"])
-        try await RelayFixture.with(options) { relay in
-            relay.storage.state.withLock { $0.failure = .unavailable(logDetail: "gone") }
-            #expect(await post(relay, initialize).status == 200)
-            relay.storage.state.withLock { $0.failure = nil }
-            #expect(await post(relay, initialize).status == 401)
-            let limited = await post(relay, initialize)
-            #expect(limited.status == 429 && limited.json["error"]?["data"]?["code"] == "rate_limited")
-        }
-    }
-
-    @Test("Pages of foreign origins are refused, whatever else they send")
-    func origins() async throws {
-        try await RelayFixture.with { relay in
-            for (origin, status) in [
-                ("http://evil.example", 403), ("null", 403), ("http://localhost:3000", 200),
-            ] {
-                let response = await post(
-                    relay, MCPTests.legacy("ping"), [("Origin", origin), ("Host", "evil.example")])
-                #expect(response.status.rawValue == status)
-            }
-        }
-    }
-
-    @Test("Only POST is there, and notifications get an empty 202")
-    func transport() async throws {
-        try await RelayFixture.with { relay in
-            for method in [Method.get, .delete, .put, .options] {
-                let response = await relay.answer(
-                    Request(
-                        method: method, target: "/mcp",
-                        headers: [("Authorization", "Bearer \(Self.secret)")]))
-                #expect(response.status == 405)
-            }
-            let accepted = await post(
-                relay, ["jsonrpc": "2.0", "method": "notifications/initialized"])
-            #expect(accepted.status == 202 && accepted.body.isEmpty)
-            #expect(accepted.headers["Content-Type"] == nil)
-        }
-    }
-
     @Test("A call is a line at info with its tool and nothing secret; what changes nothing is one at debug")
     func lines() async throws {
         let lines = try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
-            _ = await post(relay, MCPTests.legacy("tools/list"))
+            _ = await MCPTests.post(relay, MCPTests.legacy("tools/list"))
             _ = await send(relay, ["eventID": "e"])
-            _ = await post(relay, MCPTests.legacy("ping"), secret: nil)
+            _ = await MCPTests.post(relay, MCPTests.legacy("ping"), secret: nil)
             let lines = try await relay.lines.closed().filter { $0["event"] == "request" }
             for word in [Self.secret, "Build", "done"] { #expect(!relay.lines.text.contains(word)) }
             return lines

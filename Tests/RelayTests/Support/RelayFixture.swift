@@ -120,7 +120,7 @@ struct RelayFixture: Sendable {
             let webPush = ScriptedWebPush()
             let services = LoopServices(
                 loop: loop, shared: shared, apps: apps, senders: senders,
-                webPush: isWebPushOn ? webPush : nil)
+                webPushSender: isWebPushOn ? webPush : nil)
             return (
                 LoopBound(production, on: loop), LoopBound(sandbox, on: loop), LoopBound(webPush, on: loop),
                 LoopBound(services, on: loop)

@@ -21,19 +21,18 @@ struct SendCheck: Sendable {
     /// Sends to at most ``Bounds/checkDevicesMax`` devices.
     func run(_ devices: [Device], on loop: EventLoop) async -> [CheckFinding] {
         guard !devices.isEmpty else { return [.skipped(.send, "", "no device is registered")] }
-        let tls: TLSClientContext
-        do throws(NetworkError) {
-            tls = try TLSClientContext(caFile: servers.caFile, alpn: ["h2"])
-        } catch {
-            return [.skipped(.send, "", "no connection to APNs")]
+        let client = (try? TLSClientContext(caFile: servers.caFile, alpn: ["h2"])).map { tls in
+            ProbeClient(servers: servers, tls: tls, clock: clock)
         }
-        let client = ProbeClient(servers: servers, tls: tls, clock: clock)
         let targets = devices.prefix(Bounds.checkDevicesMax)
         return await withTaskGroup { group in
             for (index, device) in targets.enumerated() {
                 group.addTask {
                     guard device.transport == .apns else {
                         return (index, await sendWebPush(to: device, on: loop))
+                    }
+                    guard let client else {
+                        return (index, .skipped(.send, device.maskedToken, "no connection to APNs"))
                     }
                     return (index, await send(target(of: device), client, on: loop))
                 }

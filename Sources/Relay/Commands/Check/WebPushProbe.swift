@@ -9,11 +9,8 @@ struct WebPushProbe: Sendable {
 
     /// `nil` if no key is configured or stored.
     init?(_ configuration: WebPushConfiguration, stored: VAPIDKey?) {
-        let all = configuration.keys + [stored].compactMap(\.self)
-        guard let current = all.first else { return nil }
-        keys = WebPushKeys(
-            current: current, others: Array(all.dropFirst()), subject: configuration.subject,
-            hosts: configuration.hosts)
+        guard let keys = configuration.keys(stored: stored) else { return nil }
+        self.keys = keys
         settings = configuration.senderSettings
     }
 
@@ -29,7 +26,7 @@ struct WebPushProbe: Sendable {
         guard let key = keys[parsed.keyID] else {
             return .fault(
                 .lastPushFailed, .send, subject, "it subscribed with a key that the relay doesn't have",
-                status: .failed)
+                status: .failed, advice: Self.subscribeAnew)
         }
         let push = Push(
             Message(payload: message.bytes(), handling: Handling(timeToLive: 60, urgency: .high)),
@@ -45,18 +42,22 @@ struct WebPushProbe: Sendable {
             return .ok(
                 .send, subject, "the push service accepted a test push: the browser shows it if it is on")
         case .rejected(let rejection):
-            let fault: CheckFault =
+            let text = "the push service answers \(rejection.status) \(rejection.name)"
+            let (fault, advice): (CheckFault, String) =
                 switch rejection.kind {
-                case .gone: .deviceUnregistered
-                case .later: .apnsTrouble
-                case .wrongKey, .configuration, .tooLarge, .refused: .unexpectedAnswer
+                case .gone: (.deviceUnregistered, Self.subscribeAnew)
+                case .wrongKey: (.unexpectedAnswer, Self.subscribeAnew)
+                case .later: (.noAnswer, "The relay queues pushes and retries them.")
+                case .configuration: (.unexpectedAnswer, "Check RELAY_VAPID_SUBJECT and the clock.")
+                case .tooLarge, .refused: (.unexpectedAnswer, "Check whether the endpoint is a push service.")
                 }
-            return .fault(
-                fault, .send, subject, "the push service answers \(rejection.status) \(rejection.name)",
-                status: .failed)
+            return .fault(fault, .send, subject, text, status: .failed, advice: advice)
         case .unreachable(let unreachable):
             return .fault(
-                .noAnswer, .send, subject, "no answer: \(unreachable.cause.rawValue)", status: .failed)
+                .noAnswer, .send, subject, "no answer: \(unreachable.cause.rawValue)", status: .failed,
+                advice: "Check that this machine can connect to the push service, and RELAY_WEBPUSH_HOSTS.")
         }
     }
+
+    private static let subscribeAnew = "The browser must subscribe anew: open the page."
 }

@@ -67,7 +67,7 @@ final class AttemptRunner {
         completion: @escaping (PushEnd, Subject) -> Void
     ) {
         let services = services
-        guard let sender = services.webPush, let keys = services.shared.webPush else {
+        guard let sender = services.webPushSender, let keys = services.shared.webPush else {
             return completion(.unknownApp, subject)
         }
         func fail(_ reason: String) {

@@ -113,7 +113,7 @@ struct PushMaker {
         let device = recipients.devices[index]
         let unread = content.hasUnreadBadge ? unread : nil
         guard device.transport == .apns else {
-            guard services.webPush != nil else { return .none(reason: FailureReason.webPushOff) }
+            guard services.webPushSender != nil else { return .none(reason: FailureReason.webPushOff) }
             let push = PushSettings()
             return .found(
                 Headers(

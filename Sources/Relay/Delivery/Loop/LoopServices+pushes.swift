@@ -32,7 +32,7 @@ extension LoopServices {
     /// How pushes reach a device that was read at or after this time.
     func route(to device: Device, at time: EpochMilliseconds) -> RouteMatch {
         if let stored = device.details.webPush {
-            guard webPush != nil else { return .none(reason: FailureReason.webPushOff) }
+            guard webPushSender != nil else { return .none(reason: FailureReason.webPushOff) }
             guard let parsed = WebPushDevice(stored: stored) else {
                 return .none(reason: FailureReason.invalidRegistration)
             }

@@ -98,7 +98,7 @@ final class LoopServices {
     let shared: Services
     let senders: any PushSenders
     /// Sends by Web Push; `nil` if the relay doesn't.
-    let webPush: (any WebPushSender)?
+    let webPushSender: (any WebPushSender)?
     /// The current apps; replaced as a whole by ``use(_:)``.
     private(set) var apps: Apps
     /// The rules that requests must satisfy.
@@ -114,16 +114,16 @@ final class LoopServices {
     /// The services of a loop; call it on that loop.
     init(
         loop: EventLoop, shared: Services, apps: Apps, senders: any PushSenders,
-        webPush: (any WebPushSender)? = nil
+        webPushSender: (any WebPushSender)? = nil
     ) {
         self.loop = loop
         self.shared = shared
         self.senders = senders
-        self.webPush = webPush
+        self.webPushSender = webPushSender
         self.apps = apps
         rules = shared.rules(apps)
         slots = PushSlots(capacity: shared.limits.pushesPerLoopMax)
-        counts = LoopCounts(apps, hasWebPush: webPush != nil)
+        counts = LoopCounts(apps, hasWebPush: webPushSender != nil)
     }
 
     /// Replaces the apps, also for requests in progress.

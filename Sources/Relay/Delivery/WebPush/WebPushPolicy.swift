@@ -49,8 +49,7 @@ enum WebPushPolicy {
             case .tooLarge where mayShrink: return .sendSmall
             case .gone: failure.removeIfNotUpdatedAfter = firstSentAt - 1
             // A wrong key in the settings gets this answer for all subscriptions, so none is removed.
-            case .wrongKey, .configuration: failure.fault = .configuration
-            case .tooLarge, .refused: break
+            case .wrongKey, .configuration, .tooLarge, .refused: break
             }
             return .end(.failed(failure))
         }
