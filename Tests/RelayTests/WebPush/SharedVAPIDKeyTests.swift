@@ -37,8 +37,13 @@ struct SharedVAPIDKeyTests {
     @Test("It stays when a pepper is set or changed")
     func changed() async throws {
         let first = try #require(try await load(SecretHasher()))
+        func forgetOldest() { storage.state.withLock { $0.relayKeys[oldest] = nil } }
+        var oldest = "webpush plain"
         #expect(try await load(hasher("a")) == first)
+        forgetOldest()
+        oldest = try #require(storage.state.withLock { $0.relayKeys.keys.first })
         #expect(try await load(hasher("b", other: "a")) == first)
+        forgetOldest()
         #expect(try await load(hasher("b")) == first)
     }
 
