@@ -164,11 +164,16 @@ class DatabasesTests(unittest.TestCase):
     def test_a_killed_server_starts_again_with_the_same_command(self):
         self.databases.launch("server", ["sh", "-c", f"echo {self.databases.directory}; sleep 600; :"])
         self.addCleanup(self.databases.kill, "server")
-        first = self.databases.pid("server")
+        first = self.running("server")
         self.databases.kill("server")
         self.assertIsNone(self.databases.pid("server"))
         self.databases.restart("server")
-        self.assertNotIn(self.databases.pid("server"), (None, first))
+        self.assertNotEqual(self.running("server"), first)
+
+    def running(self, name):
+        """Returns the process ID of a server once it runs: while a program replaces itself, it has no command line."""
+        processes.wait_until(lambda: self.databases.pid(name), f"{name} did not start", PATIENT)
+        return self.databases.pid(name)
 
     def test_odd_sessions_are_chosen(self):
         for is_odd in (False, True):

@@ -328,8 +328,9 @@ class Databases:
 
     def kill(self, name):
         """Kills a server, as the loss of its machine would."""
-        pid = self.pid(name)
-        self._signal(name, signal.SIGKILL)
+        if pid := self.pid(name):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
         wait_until(lambda: not Path(f"/proc/{pid}").exists(), f"{name} did not end", STOP_DEADLINE)
 
 
