@@ -48,6 +48,9 @@ static const unsigned char src_app_js[] = {
 static const unsigned char src_badge_js[] = {
 #embed "../../clients/web/src/badge.js"
 };
+static const unsigned char src_camera_js[] = {
+#embed "../../clients/web/src/camera.js"
+};
 static const unsigned char src_database_js[] = {
 #embed "../../clients/web/src/database.js"
 };
@@ -132,6 +135,9 @@ static const unsigned char src_views_pair_js[] = {
 static const unsigned char src_views_pairing_js[] = {
 #embed "../../clients/web/src/views/pairing.js"
 };
+static const unsigned char src_views_scan_js[] = {
+#embed "../../clients/web/src/views/scan.js"
+};
 static const unsigned char src_views_settings_js[] = {
 #embed "../../clients/web/src/views/settings.js"
 };
@@ -195,6 +201,7 @@ static const struct page_file files[] = {
     FILE("src/api.js", src_api_js),
     FILE("src/app.js", src_app_js),
     FILE("src/badge.js", src_badge_js),
+    FILE("src/camera.js", src_camera_js),
     FILE("src/database.js", src_database_js),
     FILE("src/diagnosis.js", src_diagnosis_js),
     FILE("src/dom.js", src_dom_js),
@@ -223,6 +230,7 @@ static const struct page_file files[] = {
     FILE("src/views/list.js", src_views_list_js),
     FILE("src/views/pair.js", src_views_pair_js),
     FILE("src/views/pairing.js", src_views_pairing_js),
+    FILE("src/views/scan.js", src_views_scan_js),
     FILE("src/views/settings.js", src_views_settings_js),
     FILE("src/views/shell.js", src_views_shell_js),
     FILE("js/src/bytes.js", js_src_bytes_js),

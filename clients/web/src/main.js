@@ -65,7 +65,7 @@ async function start() {
         view = views[route.page](app, { ...route, fragment: isLink ? hash : undefined, clearFragment, go, announce: frame.announce });
         view.key = route.page === "item" ? route.id : undefined;
         frame.select(route.page, app.pairings.length === 0);
-        fill(frame.detail, h("div", { class: "scroll" }, h("a", { class: "back only-item", href: "#/" }, texts.back), view.element));
+        fill(frame.detail, h("div", { class: "scroll" }, h("a", { class: "back only-item", href: "#/" }, icon("back"), texts.back), view.element));
         draw();
         // Not at the start: a screen reader begins at the top.
         if (shown !== undefined && route.page !== "list") frame.detail.querySelector("h1")?.focus({ preventScroll: true });

@@ -126,6 +126,18 @@ export const texts = {
         homeSkip: "Use it in this tab, without notifications",
     },
 
+    scan: {
+        start: "Scan the code", picture: "The camera's picture", hint: "Point the camera at the code that opencode-bridge pair shows.",
+        other: "This isn't a pairing code. Point the camera at the code that opencode-bridge pair shows.",
+        nothing: "No pairing code was found within 2 minutes. Try again, or paste the link.",
+        problems: table({
+            NotAllowedError: "The camera is blocked for this page. Allow it in the browser's or the system's settings, or paste the link.",
+            NotFoundError: "This device has no camera. Paste the link.",
+            NotReadableError: "Another app is using the camera. Close that app and try again, or paste the link.",
+            other: "The camera can't be used here. Paste the link.",
+        }),
+    },
+
     ring: {
         on: "Turn on notifications", turningOn: "Turning on…", done: "Notifications are on.", off: "Notifications are off on this device.",
         denied: "Notifications are blocked for this page. Allow them in the browser's or the system's settings.",

@@ -2,6 +2,7 @@ import "./setup.js";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Envelope, Pairing, SealedReply, SealedResult } from "../js/index.js";
+import { canScan, scan } from "../src/camera.js";
 import { storedKeys, useStoredKeys } from "../src/keys.js";
 import { isPairingFragment, nameOf, readLink, relayOfPage } from "../src/link.js";
 
@@ -54,4 +55,45 @@ test("stored keys open and seal, and can't be exported", async () => {
         await assert.rejects(crypto.subtle.exportKey("raw", key));
     }
     assert.equal(JSON.stringify(stored).includes(pairing.keys.pairingSecret), false);
+});
+
+/** A browser whose camera shows these codes, one in each picture. */
+function browserWithCodes(...codes) {
+    const track = { isOn: true, stop: () => (track.isOn = false) };
+    return {
+        track,
+        BarcodeDetector: class {
+            static getSupportedFormats = async () => ["qr_code"];
+            detect = async () => (codes.length > 0 ? [{ rawValue: codes.shift() }] : Promise.reject(new Error("the camera is gone")));
+        },
+        navigator: { mediaDevices: { getUserMedia: async () => ({ getTracks: () => [track] }) } },
+    };
+}
+
+test("the camera is off after a code, after an error, and when nobody wants it any more", async () => {
+    const accept = async (text) => text === "yes";
+    const begin = (browser, signal = new AbortController().signal) => {
+        const video = { play: async () => {} };
+        return scan(video, { accept, signal }, browser);
+    };
+    const found = browserWithCodes("no", "yes", "other");
+    assert.equal(await begin(found), "yes");
+    assert.equal(found.track.isOn, false);
+    const broken = browserWithCodes("no");
+    await assert.rejects(begin(broken), /gone/);
+    assert.equal(broken.track.isOn, false);
+    // The person may leave while the browser asks for the permission.
+    const left = browserWithCodes("yes");
+    assert.equal(await begin(left, AbortSignal.abort()), undefined);
+    assert.equal(left.track.isOn, false);
+});
+
+test("the camera is offered only where the browser reads QR codes", async () => {
+    const browser = browserWithCodes();
+    assert.equal(await canScan(browser), true);
+    assert.equal(await canScan({ navigator: browser.navigator }), false);
+    assert.equal(await canScan({ ...browser, navigator: {} }), false);
+    for (const getSupportedFormats of [async () => ["ean_13"], () => Promise.reject(new Error("no service"))]) {
+        assert.equal(await canScan({ ...browser, BarcodeDetector: { getSupportedFormats } }), false);
+    }
 });

@@ -7,11 +7,13 @@ import { addPairing } from "../pairings.js";
 import { hasWebPush, isTabOnIOS } from "../platform.js";
 import { register } from "../registration.js";
 import { texts } from "../texts.js";
+import { scanPart } from "./scan.js";
 
 /** The view of pairing: with the link of the address, if it has one. */
 export function pairView(app, { announce, fragment, clearFragment, go }) {
     const { pair } = texts;
     const element = h("div", { class: "pair" });
+    let camera;
     const show = (...children) => {
         fill(element, ...children);
         element.querySelector("h1, h2")?.focus();
@@ -19,6 +21,7 @@ export function pairView(app, { announce, fragment, clearFragment, go }) {
 
     function welcome(problem, text = "") {
         const isFirst = app.pairings.length === 0;
+        camera = scanPart({ announce, found: (link) => void read(link) });
         const field = h("input", {
             id: "link", type: "text", value: text, placeholder: pair.pastePlaceholder, autocomplete: "off", autocapitalize: "off",
             spellcheck: "false",
@@ -28,16 +31,18 @@ export function pairView(app, { announce, fragment, clearFragment, go }) {
             event.preventDefault();
             void read(field.value);
         } },
-        h("label", { class: "field" }, h("span", {}, pair.pasteLabel), field, h("small", { id: "link-hint" }, pair.hint)),
+        camera.element, h("label", { class: "field" }, h("span", {}, pair.pasteLabel), field, h("small", { id: "link-hint" }, pair.hint)),
         h("p", { id: "link-problem", class: "problem", role: "alert" }, problem),
         h("div", { class: "buttons" }, h("button", { class: "button primary", type: "submit" }, pair.submit)));
-        show(isFirst && h("div", { class: "hero" }, h("img", { src: "icons/icon.svg", alt: "", width: "72", height: "72" })),
-            h("h1", { tabindex: "-1" }, isFirst ? pair.welcome : pair.heading), isFirst && h("p", { class: "lead" }, pair.welcomeText),
+        const top = isFirst ? h("div", { class: "hero" }, h("img", { src: "icons/icon.svg", alt: "", width: "72", height: "72" }))
+            : h("a", { class: "back", href: "#/settings" }, icon("back"), texts.settings.heading);
+        show(top, h("h1", { tabindex: "-1" }, isFirst ? pair.welcome : pair.heading), isFirst && h("p", { class: "lead" }, pair.welcomeText),
             h("ol", { class: "steps" }, ...pair.steps.map((step) => h("li", {}, step))), form);
     }
 
     async function read(text) {
         let pairing;
+        camera?.stop();
         try {
             pairing = await readLink(text);
         } catch (error) {
@@ -142,7 +147,7 @@ export function pairView(app, { announce, fragment, clearFragment, go }) {
 
     if (fragment) void read(fragment);
     else welcome();
-    return { element, title: () => texts.pair.heading };
+    return { element, title: () => texts.pair.heading, dispose: () => camera?.stop() };
 }
 
 function entry(name, value) {

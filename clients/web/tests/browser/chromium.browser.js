@@ -84,6 +84,9 @@ const accessibility = (width) => `(() => {
     return faults;
 })()`;
 
+/** The pictures of docs/guide/phone.md, by view; small enough for the repository. */
+const guide = { confirm: "phone-pair", list: "phone-list", request: "phone-request" };
+
 /** Looks at a view in every size: nothing may be too pale, unnamed or too wide. */
 async function look(name) {
     for (const size of sizes) {
@@ -91,6 +94,9 @@ async function look(name) {
         assert.deepEqual(await chromium.evaluate(accessibility(size.width)), [], `${name} ${size.name}`);
         if (screenshots) await writeFile(join(screenshots, `${name}-${size.name}.png`), await chromium.screenshot());
     }
+    if (!screenshots || !guide[name]) return;
+    await chromium.resize({ width: 390, height: 720, scheme: "light" });
+    await writeFile(join(screenshots, `${guide[name]}.png`), await chromium.screenshot());
 }
 
 before(async () => {
@@ -327,6 +333,50 @@ test("on iOS the link goes to the app on the home screen, where it pairs", async
     // The app starts with the link each time.
     await chromium.open(other.link(relay.url).replace("#", "?again#"));
     await until("the list", () => chromium.evaluate("location.hash === '#/' && document.body.dataset.page === 'list'"));
+});
+
+test("the camera reads a pairing code under the page's policy, and stops afterwards", async () => {
+    const other = await Sender.make(relay.url, "camera.local");
+    const permissions = (list) => chromium.call("Browser.grantPermissions", { origin: relay.url, permissions: list });
+    // Chromium on Linux reads no codes; the picture is that of a real, though made-up, camera.
+    await chromium.call("Page.addScriptToEvaluateOnNewDocument", { source: `window.BarcodeDetector = class {
+        static getSupportedFormats = async () => ["qr_code"];
+        async detect({ srcObject, videoWidth }) {
+            [window.track] = srcObject.getVideoTracks();
+            return videoWidth > 0 && window.code ? [{ rawValue: window.code }] : [];
+        }
+    }` });
+    const isLive = () => chromium.evaluate("window.track?.readyState === 'live'");
+    const start = async () => {
+        await until("the button", () => chromium.evaluate("document.querySelector('#scan')?.checkVisibility()"));
+        await chromium.click("#scan");
+    };
+    await chromium.open(`${relay.url}/app/?camera#/pair`);
+    await chromium.call("Browser.setPermission", { permission: { name: "camera" }, setting: "denied", origin: relay.url });
+    await start();
+    await shows(".scan", /camera is blocked for this page\. Allow it/);
+    await permissions(["notifications", "videoCapture"]);
+    await start();
+    await until("the camera", isLive);
+    await chromium.click(".scan button");
+    await until("the camera is off", async () => !(await isLive()));
+    await start();
+    await until("the camera", isLive);
+    await chromium.evaluate("void (window.code = 'https://example.org/')");
+    await shows(".scan", /isn't a pairing code/);
+    await look("scan");
+    await go("#/settings");
+    await until("the camera is off", async () => !(await isLive()));
+    await go("#/pair");
+    await chromium.evaluate(`void (window.code = ${JSON.stringify(other.link(relay.url))})`);
+    await start();
+    await until("the name", async () => (await chromium.evaluate("document.querySelector('#name')?.value")) === "camera.local");
+    assert.equal(await isLive(), false);
+    await chromium.evaluate("void (navigator.mediaDevices.getUserMedia = async () => { throw new DOMException('', 'NotFoundError'); })");
+    await go("#/settings");
+    await go("#/pair");
+    await start();
+    await shows(".scan", /has no camera/);
 });
 
 test("nothing violated the policy, and nothing threw", () => {

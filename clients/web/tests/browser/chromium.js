@@ -17,7 +17,7 @@ export class Chromium extends Program {
         const root = process.geteuid?.() === 0 ? ["--no-sandbox"] : [];   // Chromium's sandbox doesn't work for root
         this.run("chromium", [
             "--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
-            "--disable-component-update",
+            "--disable-component-update", "--use-fake-device-for-media-stream",
             "--no-proxy-server", "--hide-scrollbars", "--remote-debugging-port=0", `--user-data-dir=${this.profile}`, ...root,
             "about:blank",
         ]);
