@@ -1,9 +1,9 @@
-/// The parts of the queue that a process's next claims look into, chosen so that relays rarely compete for the same
-/// pushes.
+/// The parts of the queue that a process's next claims search, chosen so that relays rarely compete for the
+/// same pushes.
 ///
-/// A round visits every part with a backlog once, in a new random order; then the next round begins. So each part gets
-/// its turn, however many rows another has. Claims that look past backlogs have separate rounds, so that they also
-/// reach every part.
+/// A round visits every part with a backlog once, in a new random order; then the next round begins. So each
+/// part gets its turn, however many rows another has. Claims that scan past backlogs have separate rounds, so
+/// that they also reach every part.
 package struct ClaimRounds: Hashable, Sendable {
     /// The parts not visited yet; the last element is visited next.
     private var left: [ClaimScope: [Int]] = [:]

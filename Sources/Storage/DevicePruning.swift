@@ -29,7 +29,7 @@ package struct DevicePruning: Hashable, Sendable {
 
 /// The result of one step of a walk over all devices' preferences.
 package struct PreferencesPage: Hashable, Sendable {
-    /// How many devices were looked at.
+    /// How many devices were examined.
     package var looked = 0
     /// The preferences of those that have any.
     package var texts: [String] = []

@@ -15,7 +15,7 @@ package struct DuePush: Hashable, Sendable {
     }
 }
 
-/// How far a claim looks for due pushes in each part of the queue that it looks into.
+/// How far a claim searches each part of the queue that it visits.
 package enum ClaimScope: Hashable, Sendable {
     /// Past other secrets' backlogs, whose rows are then all scanned.
     case everySecret
@@ -23,7 +23,7 @@ package enum ClaimScope: Hashable, Sendable {
     case oldest
 }
 
-/// Looks for due pushes so that no secret waits behind another: the logic of all drivers, without SQL.
+/// Searches for due pushes so that no secret waits behind another: the logic of all drivers, without SQL.
 ///
 /// The driver reads the oldest due rows, one window at a time, adds them and continues while `excluded` isn't nil, each
 /// time without the rows of the excluded secrets. So a secret with one due row is found behind any number of other

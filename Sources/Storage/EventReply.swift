@@ -139,7 +139,7 @@ package protocol ReplyStorage: Sendable {
         _ event: EventName, reply: EventReply?, at now: EpochMilliseconds
     ) async throws(StorageError) -> AcknowledgementResult
 
-    /// Stores the result of the reply to an event, and acknowledges the event if nobody has.
+    /// Stores the result of the reply to an event, and acknowledges the event unless it already is.
     ///
     /// The event needs a valid receipt, but no reply: a result that was reported before the reply also applies to a reply
     /// that arrives later. Of any number of concurrent results the first one is stored. Repeating the call is allowed.

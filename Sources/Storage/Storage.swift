@@ -11,9 +11,9 @@
 /// nothing is changed. Empty texts are allowed. Invalid values in an adopted row are read as well as possible,
 /// row by row: an unknown environment counts as production.
 ///
-/// **Atomicity**: a call that throws has changed nothing, except that after `unconfirmed` it may have.
-/// Once a call that changes data has returned, its change survives a crash of the process or the machine.
-/// A call that begins after another has returned sees what that one changed.
+/// **Atomicity**: a call that throws has changed nothing, except that after `unconfirmed` it may have. Once a
+/// call that changes data has returned, its change survives a crash of the process or the machine. A call
+/// that begins after another has returned sees its changes.
 ///
 /// **Time** comes from the caller, in milliseconds. Calls may be made from any task, as many at once as the
 /// caller likes; the caller limits how many. Cancelling the task neither undoes nor speeds up a call.

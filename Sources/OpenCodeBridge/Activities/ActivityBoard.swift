@@ -3,7 +3,7 @@ import Network
 /// Decides which state of which session is sent to Live Activities, and when: a pure function of its state and the
 /// time.
 ///
-/// States aren't stored: each is created when it is due, from what is known then.
+/// States aren't stored: each is created when it is due, from the state at that time.
 struct ActivityBoard: Sendable {
     struct Options: Sendable {
         /// The shortest time between two states of a session.

@@ -1,6 +1,6 @@
 import Programs
 
-/// A command of the bridge: a row of its table, and what runs it.
+/// A command of the bridge: a row of its table, and the function that runs it.
 struct BridgeCommand: Sendable {
     /// The row, from which parser, help, manual page and completion are made.
     let syntax: CommandSyntax

@@ -107,7 +107,7 @@ struct HookInstallCommand {
 
     /// Asks for confirmation on a terminal.
     ///
-    /// Without a terminal nobody can answer, and the command itself is the confirmation.
+    /// Without a terminal, the command itself is the confirmation.
     private func isConfirmed() -> Bool {
         guard isatty(STDIN_FILENO) == 1 else { return true }
         try? SmallFile.write(Array("Write this? [y/N] ".utf8), to: STDERR_FILENO)

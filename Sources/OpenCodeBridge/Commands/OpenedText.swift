@@ -19,7 +19,7 @@ struct OpenedText {
         ]
     }
 
-    /// A line per field that is there.
+    /// A line for each field that is present.
     var text: String {
         let width = 11
         return fields.compactMap { name, value in

@@ -46,6 +46,6 @@ extension SettingReader {
 }
 
 extension ConfigurationError {
-    /// Problems with settings or with what they name.
+    /// Problems with settings or with the files that they name.
     init(_ problems: [String]) { self.init(problems, command: "opencode-bridge") }
 }

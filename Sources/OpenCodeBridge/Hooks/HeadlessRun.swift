@@ -4,7 +4,7 @@ import Programs
 
 /// Distinguishes runs started by a program, such as `claude -p`, from those that a person watches.
 enum HeadlessRun {
-    /// Whether nobody watches the run that called a hook.
+    /// Whether the run that called a hook has no one watching it.
     ///
     /// - Parameters:
     ///   - transcript: The first line of a file.

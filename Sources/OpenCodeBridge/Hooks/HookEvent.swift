@@ -22,7 +22,8 @@ enum HookAgent: String, CaseIterable, Sendable {
 
     /// The output that the agent expects: an object without decisions, or nothing.
     ///
-    /// Gemini CLI and Codex parse what their hooks print; Codex reads nothing from `notify`, whose input is an argument.
+    /// Gemini CLI and Codex parse their hooks' output; Codex reads nothing from `notify`, whose input is an
+    /// argument.
     ///
     /// - Parameter hasArgument: Whether the input is an argument.
     func answer(hasArgument: Bool) -> String? {
@@ -67,7 +68,7 @@ enum HookVerdict: Sendable, Equatable {
 
 /// Something that happened in another agent.
 struct HookEvent: Sendable, Equatable {
-    /// What distinguishes it from other events of its type and session.
+    /// Distinguishes it from other events of its type and session.
     enum Identity: Sendable, Equatable {
         /// Every call is a separate event.
         case call

@@ -4,7 +4,7 @@ import Programs
 /// The file `hook-faults` in the state directory: why each agent's last hook couldn't ring, for `opencode-bridge
 /// check`.
 ///
-/// Agents hide what their hooks print. A line is milliseconds since 1970, the agent and a sentence.
+/// Agents hide their hooks' output. A line is milliseconds since 1970, the agent and a sentence.
 struct HookFaults: Sendable {
     private let path: String
 

@@ -111,7 +111,7 @@ extension RunModel {
             && snapshot.closes(
                 open.request, in: open.request.directory ?? tree[open.request.session]?.directory)
         {
-            // 1.x goes on listing what an idle session asked.
+            // 1.x still lists the requests of idle sessions.
             close(id, now, snapshot.canAsk(open.request.session) ? .answered : .withdrawn)
         }
         for request in snapshot.requests where snapshot.canAsk(request.session) {

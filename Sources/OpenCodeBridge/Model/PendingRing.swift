@@ -77,7 +77,7 @@ extension RunModel {
         for id in unread.sorted() { advance(id, now) }
     }
 
-    /// Advances a ring as far as possible with what is known.
+    /// Advances a ring as far as the known state allows.
     mutating func advance(_ id: RingID, _ now: MonotonicTime) {
         guard var ring = pending[id] else { return }
         switch ring.stage {
@@ -188,7 +188,7 @@ extension RunModel {
         actions.append(.ring(ring))
     }
 
-    /// Rings are identified by what happened, not when.
+    /// A ring's identity doesn't depend on the time.
     private func key(_ type: EventType, _ root: SessionID, _ mark: String?, _ now: MonotonicTime) -> String {
         "\(type.rawValue) \(root) \(mark ?? "at \(now.nanoseconds)")"
     }

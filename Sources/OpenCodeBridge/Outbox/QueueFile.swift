@@ -102,7 +102,7 @@ final class QueueFile {
 
     /// Replaces the file's contents.
     ///
-    /// - Parameter records: What to keep, given the records that other processes have just appended.
+    /// - Parameter records: The records to keep, given those that other processes have just appended.
     func rewrite(_ records: ([QueueRecord]) -> [QueueRecord]) throws(FileError) {
         try lock()
         defer { unlock() }

@@ -24,8 +24,9 @@ struct SharedSecret: Sendable, Equatable {
 
     /// Parses the contents of a secret's file: `key:` and a pairing secret in base64url, or only a relay secret.
     ///
-    /// Text that looks like a damaged key is refused: treated as a relay secret, it would be sent to the relay, and
-    /// texts would be sent readable. The prefix `secret:` marks a relay secret, whatever it looks like.
+    /// Text that looks like a damaged key is refused: treated as a relay secret, it would be sent to the
+    /// relay, and texts would be sent readable. The prefix `secret:` marks a relay secret, regardless of its
+    /// form.
     init(file bytes: [UInt8]) throws(FileError) {
         // OpenCode and the app also trim it.
         let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
@@ -87,7 +88,7 @@ enum SecretFile {
         configuration.relaySecretFile ?? configuration.stateDirectory + "/secret"
     }
 
-    /// Reads the secret; creates it the first time.
+    /// Reads the secret, or creates it if there is none.
     ///
     /// - Parameter makesGivenFile: Whether to also create a file whose path was set, which may be mistyped.
     static func read(_ configuration: Configuration, makesGivenFile: Bool = false)

@@ -4,7 +4,7 @@ import PushSealing
 import WebClient
 
 extension RelayClient {
-    /// What the relay knows of a reply.
+    /// The relay's information about a reply.
     enum Wait: Sendable, Equatable {
         case replied(GivenReply)
         /// Nobody has replied yet.
@@ -31,8 +31,8 @@ extension RelayClient {
                 action: reply["action"]?.string, text: reply["text"]?.text, sealed: reply["sealed"]?.string))
     }
 
-    /// Tells the phones that an event needs nobody any more, and has its notification removed; false if the relay can't
-    /// take it now, for instance because the event is still in the queue.
+    /// Records that an event needs no reply any more, and has the phones remove its notification; false if
+    /// the relay can't take it now, for instance because the event is still in the queue.
     func acknowledge(_ eventID: String) async -> Bool {
         switch await send("/v1/ack", Self.body(secret, eventID, clears: true)) {
         case .accepted, .refused: true
@@ -40,7 +40,7 @@ extension RelayClient {
         }
     }
 
-    /// What the relay answered to a result.
+    /// The relay's response to a result.
     enum Reported: Sendable, Equatable {
         /// It keeps this result, or an earlier one.
         case done

@@ -29,7 +29,7 @@ extension SQLStorage {
     ) async throws(StorageError) -> String? {
         try StorageText.check(name, field: "name", bytes: StorageLimits.relayKeyNameBytes)
         try StorageText.check(text ?? "", field: "key", bytes: StorageLimits.relayKeyBytes)
-        // Looking needs no right to write.
+        // Reading needs no write privilege.
         guard text != nil else {
             return try await read { session throws(SQLFailure) in
                 try session.relayKey(name, orStoring: nil, at: now)

@@ -45,7 +45,7 @@ extension SQLSession {
     /// Moves a block from a legacy hash to the primary one, within a transaction; false when there was none.
     @discardableResult
     func moveBlock(from legacy: SecretHash, to primary: SecretHash) throws(SQLFailure) -> Bool {
-        // Read first: MySQL can't insert into a table what it selects from it without copying it.
+        // Read first: to insert rows that it selects from the same table, MySQL must copy them.
         let found = try rows(
             "SELECT secret_hash, created_at, note FROM blocked_secret WHERE secret_hash = ?",
             [.hash(legacy)])

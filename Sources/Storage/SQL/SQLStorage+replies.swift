@@ -1,4 +1,4 @@
-/// Acknowledgements, replies and their results, as `Storage` has them.
+/// Acknowledgements, replies and their results.
 extension SQLStorage {
     /// Implements `Storage`.
     package func acknowledge(

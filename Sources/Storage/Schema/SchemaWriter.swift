@@ -8,9 +8,9 @@ package struct SchemaWriter: Sendable {
     let addColumn: String
     /// A column's type in a new table or, if it is added, in one that another program created.
     let type: @Sendable (SchemaTable.Kind, _ isAdded: Bool) -> String
-    /// What follows the columns of `CREATE TABLE`.
+    /// The text after the columns of `CREATE TABLE`.
     let options: @Sendable (SchemaTable) -> String
-    /// What comes first in an empty database.
+    /// The first statements in an empty database.
     let preamble: [String]
     /// Gives OpenCode's tables the keys and types that the relay needs, without the relay's further columns.
     let adoption: [String]

@@ -1,4 +1,4 @@
-/// An engine that shards by secret and must be told so for each table: prints the way to a new sharded database.
+/// An engine that shards by secret if told so for each table: the statements that create a sharded database.
 package enum Sharding: String, CaseIterable, Sendable {
     /// A sharded keyspace of Vitess (PlanetScale), where the relay can't create tables itself.
     case vitess

@@ -64,7 +64,7 @@ final class APNsHealth: Sendable {
         state.withLock { $0.note(.accepted, of: target) }
     }
 
-    /// Replaces the apps; keeps what is known about those that remain.
+    /// Replaces the apps; keeps the state of those that remain.
     func use(_ apps: Apps) {
         state.withLock { state in
             state.apps = apps
@@ -74,10 +74,10 @@ final class APNsHealth: Sendable {
 
     /// The fault that prevents the relay from pushing to all of its apps; `nil` if at least one app may work.
     ///
-    /// One app's bad key must not take the relay out of service for the others, and sandbox errors must not take out
-    /// one that delivers in production. A key is therefore at fault only if one of its apps is and APNs accepts none of
-    /// them. An app's state is its production answer, or its sandbox answer if production hasn't answered yet. A key
-    /// without answers counts as working.
+    /// One app's bad key must not take the relay out of service for the others, and sandbox errors must not
+    /// take out one that delivers in production. A key is therefore at fault only if one of its apps is and
+    /// APNs accepts none of them. An app's state is its production response, or its sandbox response until
+    /// production has responded. A key without responses counts as working.
     func fault(at now: MonotonicTime = .current) -> String? {
         state.withLock { state in
             var first: String?
@@ -117,7 +117,7 @@ extension APNsHealth.State {
         answers[target] = answer
     }
 
-    /// APNs' latest answer, unless it is a rejection that has expired.
+    /// APNs' latest response, unless it is a rejection that has expired.
     ///
     /// Without traffic nothing would clear a fault, so it expires after ``Bounds/apnsFaultMemory``.
     fileprivate func answer(to target: APNsHealth.Target, at now: MonotonicTime) -> APNsHealth.Answer? {

@@ -4,8 +4,8 @@ import Programs
 import Storage
 import WebPush
 
-/// Sends pushes, again at once if ``OutcomePolicy`` or ``WebPushPolicy`` says so, and reports each push's end and all
-/// outcomes.
+/// Sends pushes, resends them immediately if ``OutcomePolicy`` or ``WebPushPolicy`` says so, and reports each
+/// push's end and all outcomes.
 ///
 /// Confined to its loop.
 final class AttemptRunner {
@@ -15,7 +15,7 @@ final class AttemptRunner {
     private var report = OutcomeReport()
     private var webPushReport = WebPushReport()
     private var messages = WebPushMessages()
-    /// Whether somebody waits for the pushes; if not, none is sent again.
+    /// Whether a caller waits for the pushes; otherwise none is resent.
     var isAwaited = true
 
     /// A runner without pushes.
@@ -73,7 +73,7 @@ final class AttemptRunner {
         func fail(_ reason: String) {
             completion(.failed(OutcomePolicy.Failure(reason: reason)), subject)
         }
-        // The page has to subscribe anew, as after this answer of a push service.
+        // The page must subscribe again, as after this response of a push service.
         guard let key = keys[route.device.keyID] else {
             return fail(WebPush.Reason.vapidPkHashMismatch.rawValue)
         }

@@ -1,6 +1,6 @@
 import APNs
 
-/// How sending a push ended, after all attempts that were made at once.
+/// How sending a push ended, after all immediate attempts.
 ///
 /// Rare cases are indirect, because large payloads would be copied with every push.
 enum PushEnd: Hashable, Sendable {
@@ -10,7 +10,7 @@ enum PushEnd: Hashable, Sendable {
     indirect case retryLater(OutcomePolicy.RetryLater)
     /// It failed.
     indirect case failed(OutcomePolicy.Failure)
-    /// It should have been sent again at once, but nobody waits for it any more.
+    /// It should have been resent immediately, but no caller waits for it any more.
     case unfinished
     /// The relay no longer pushes to its app.
     case unknownApp

@@ -1,30 +1,30 @@
 import Network
 import Storage
 
-/// Wakes a ``DueWorker`` when something becomes due before its next look; callable from any thread.
+/// Wakes a ``DueWorker`` when a row becomes due before the worker's next poll; callable from any thread.
 final class DueAlarm: Sendable {
     private struct State {
-        /// When the worker will look next.
+        /// When the worker polls next.
         var nextLook: EpochMilliseconds = .max
         var wakeWorker: (@Sendable (EpochMilliseconds) -> Void)?
     }
 
     private let state = Lock(State())
 
-    /// When the worker will look next; `.max` if that isn't known.
+    /// When the worker polls next; `.max` if that isn't known.
     var nextLook: EpochMilliseconds { state.withLock(\.nextLook) }
 
-    /// Registers the worker's callback for what becomes due before its next look.
+    /// Registers the worker's callback for rows that become due before its next poll.
     func onEarlier(_ wakeWorker: (@Sendable (EpochMilliseconds) -> Void)?) {
         state.withLock { $0.wakeWorker = wakeWorker }
     }
 
-    /// Records when the worker will look next.
+    /// Records when the worker polls next.
     func workerLooks(at time: EpochMilliseconds) {
         state.withLock { $0.nextLook = time }
     }
 
-    /// Wakes the worker if it would look later than this.
+    /// Wakes the worker if its next poll is later than this.
     func ring(at due: EpochMilliseconds) {
         let wakeWorker = state.withLock { state -> (@Sendable (EpochMilliseconds) -> Void)? in
             guard due < state.nextLook else { return nil }

@@ -3,15 +3,15 @@ import Network
 import Programs
 import Storage
 
-/// Rows that become due, such as queued pushes: claims them under leases and sends what it claimed.
+/// Rows that become due, such as queued pushes: claims them under leases and sends them.
 ///
 /// Confined to the loop of its ``DueWorker``.
 protocol DueWork: AnyObject {
     /// Rings when rows become due early.
     var alarm: DueAlarm { get }
-    /// The minimum time between two looks, so that what is due together is claimed together.
+    /// The minimum time between two polls, so that rows due at about the same time share a claim.
     var lookPause: Duration { get }
-    /// How often to look when nothing is known to become due.
+    /// How often to poll while no due row is known.
     var pollInterval: Duration { get }
     /// The event of log lines about rows that can't be read.
     var unreadableEvent: StaticString { get }
@@ -19,13 +19,13 @@ protocol DueWork: AnyObject {
     var isIdle: Bool { get }
     /// Whether there is room for enough rows to be worth a claim.
     var isWorthClaiming: Bool { get }
-    /// When to look again for the sake of rows that are claimed already; `nil` if nothing depends on it.
+    /// When rows that are already claimed need the next poll; `nil` if none does.
     var nextCheck: EpochMilliseconds? { get }
 
-    /// Is called once, before the first look; keeps the worker weakly.
+    /// Called once, before the first poll; holds the worker weakly.
     func begin(for worker: DueWorker)
 
-    /// Prepares a look at the rows.
+    /// Prepares a poll of the rows.
     func prepareLook(at now: EpochMilliseconds, _ moment: MonotonicTime) -> DueWorker.Look
 
     /// Claims due rows and keeps them for ``send()``; gives them back if the worker is stopping.
@@ -36,14 +36,15 @@ protocol DueWork: AnyObject {
     /// Sends claimed rows as far as there is room, then calls ``DueWorker/sent()``.
     func send()
 
-    /// Gives back what it hasn't begun to send, because the worker stops.
+    /// Releases the claimed rows that aren't being sent yet, because the worker stops.
     func giveBackAll()
 }
 
-/// Looks for rows when they become due, claims them, and has them sent.
+/// Claims rows when they become due, and has them sent.
 ///
-/// Confined to its loop, one per process for each kind of rows; several processes share a table by claiming from it. When
-/// stopped, it gives back what it hasn't begun; rows of a dead process become available when their leases expire.
+/// Confined to its loop, one per process for each kind of rows; several processes share a table by claiming
+/// from it. When stopped, it releases the rows that it hasn't begun to send; rows of a dead process become
+/// available when their leases expire.
 final class DueWorker {
     /// Whether rows can be claimed now.
     enum Look {
@@ -69,8 +70,8 @@ final class DueWorker {
     /// When the timer fires; `.max` if it isn't set.
     private var looksAt: EpochMilliseconds = .max
     private(set) var isClaiming = false
-    /// Whether more rows were due after the last claim, or a look was due while there was no room or a claim was
-    /// running.
+    /// Whether more rows were due after the last claim, or a poll was due while there was no room or a claim
+    /// was running.
     private var mayHaveMore = false
     private var backOff: BackOff
     private(set) var isStopping = false
@@ -98,7 +99,8 @@ final class DueWorker {
         look()
     }
 
-    /// Stops claiming, gives back what it hasn't begun, and waits until the deadline for what is being sent.
+    /// Stops claiming, releases the rows that it hasn't begun to send, and waits for the others until the
+    /// deadline.
     func stop(within deadline: Duration) async {
         isStopping = true
         work.alarm.onEarlier(nil)
@@ -125,7 +127,7 @@ final class DueWorker {
 
     // MARK: Looking
 
-    /// Schedules a look, unless an earlier one is scheduled.
+    /// Schedules a poll, unless an earlier one is scheduled.
     func look(at due: EpochMilliseconds) {
         guard !isStopping, due < looksAt else { return }
         looksAt = due
@@ -133,7 +135,7 @@ final class DueWorker {
         timer?.schedule(after: max(.milliseconds(max(0, due - now)), work.lookPause))
     }
 
-    /// Claims due rows now and schedules the next look.
+    /// Claims due rows now and schedules the next poll.
     func look() {
         looksAt = .max
         work.alarm.workerLooks(at: .max)
@@ -145,7 +147,7 @@ final class DueWorker {
         case .claim where !isClaiming:
             claim(at: now, moment)
         case .claim, .full:
-            // Continues when the claim or what is being sent has ended.
+            // Continues when the claim ends or the rows being sent are done.
             mayHaveMore = true
             checkAgain()
             work.send()

@@ -45,7 +45,7 @@ final class ScheduleQueue: Sendable {
 
     private let storage: any ScheduleStorage
     private let counted = Lock(Figures())
-    /// Wakes the worker for schedules that it would send too late.
+    /// Wakes the worker for schedules that it would otherwise send late.
     let alarm = DueAlarm()
 
     /// The schedules of a database.

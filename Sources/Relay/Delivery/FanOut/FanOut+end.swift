@@ -73,7 +73,7 @@ extension FanOut {
 }
 
 extension FanOut.Phase {
-    /// The result for the response; by now every device has one.
+    /// The result for the response, which every device has at this point.
     var result: DeviceResult.Status {
         switch self {
         case .ended(let status): status

@@ -5,9 +5,9 @@ import Storage
 
 /// Creates the pushes of one fan-out: decides which devices get one, when, in which style and by which route.
 ///
-/// Most devices of a secret are similar, so what depends on that is looked up once per run of similar devices.
+/// Most devices of a secret are similar, so their common parts are looked up once per run of similar devices.
 struct PushMaker {
-    /// What pushes to an app's devices in one environment have in common.
+    /// The common parts of pushes to an app's devices in one environment.
     private struct Headers {
         let topic: Topic
         /// For the per-device limits.

@@ -45,7 +45,7 @@ final class WriteWatch: Sendable {
         await fault(lifetime: Bounds.writeTrialInterval)
     }
 
-    /// Why the database can't be written now, for callers that ask infrequently.
+    /// Why the database can't be written now, for infrequent callers.
     func faultNow() async -> StorageError? {
         await fault(lifetime: .zero)
     }

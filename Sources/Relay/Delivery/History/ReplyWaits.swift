@@ -4,8 +4,8 @@ import Storage
 
 /// Keeps acknowledgements of events, replies and results, and lets senders wait for replies and phones for results.
 ///
-/// What arrives at this relay ends its waits at once. What arrives at other relays is found by
-/// ``run()``, which queries the database once per interval for all waits of the process.
+/// A reply that arrives at this relay ends its waits at once. ``run()`` finds those that arrive at other
+/// relays: it queries the database once per interval for all waits of the process.
 final class ReplyWaits: Sendable {
     /// Limits.
     struct Options: Sendable {
@@ -33,7 +33,7 @@ final class ReplyWaits: Sendable {
         var waiting = 0
     }
 
-    /// What a wait is for.
+    /// The purpose of a wait.
     enum Goal: Sendable {
         /// A sender waits for a reply.
         case reply
@@ -51,7 +51,7 @@ final class ReplyWaits: Sendable {
 
     /// The result of a wait.
     enum End: Sendable {
-        /// The event's acknowledgement: with what was waited for, or at the end of the time as far as it is known.
+        /// The event's acknowledgement, with the reply or result; after a timeout, the last known one.
         case known(Acknowledgement?)
         /// The secret has too many waits.
         case tooMany

@@ -5,7 +5,7 @@ import Storage
 
 /// Sends pushes, for new events and for the queue.
 extension LoopServices {
-    /// The app to whose devices in one environment pushes go.
+    /// The app whose devices in one environment get the pushes.
     enum AppMatch {
         case app(PushApp, Topic)
         /// They can't be sent; `reason` is for the response and the log.
@@ -64,7 +64,7 @@ extension LoopServices {
             isTopicConfigured: apps.configuredBundleIDs.contains(bundleID), firstSentAt: time)
     }
 
-    /// Ends the lease of a push as the push ended, without waiting.
+    /// Ends a push's lease with the push's end, without waiting.
     ///
     /// - Parameter expiresAt: When the push expires, if not at the time in its row.
     func finish(_ leased: LeasedPush, _ end: PushEnd, expiresAt: EpochMilliseconds? = nil) {

@@ -30,7 +30,7 @@ struct PushSlots {
 
     /// Adjusts a reservation to the number of slots that are needed.
     ///
-    /// Never refuses more slots than were reserved, because the pushes can no longer be called off.
+    /// Never refuses more slots than were reserved, because the pushes can no longer be cancelled.
     mutating func exchange(_ reserved: Int, for count: Int) {
         giveBack(reserved)
         taken += count

@@ -7,7 +7,7 @@ import Network
 /// answer can't block another. The window of a destination grows while it accepts most pushes, and shrinks to that
 /// minimum while it rejects most of them.
 struct ConcurrencyLimiter {
-    /// What a push's outcome says about its destination.
+    /// The meaning of a push's outcome for its destination.
     enum Answer {
         /// APNs accepted the push or rejected it permanently.
         case ended
@@ -104,14 +104,14 @@ struct ConcurrencyLimiter {
         return Set(silent.keys)
     }
 
-    /// Pushes in flight to destinations that have answered lately: those of others must not keep the queue from going on.
+    /// Pushes in flight to destinations that have answered recently: silent ones must not block the queue.
     func inFlightToAnswering(at now: MonotonicTime) -> Int {
         uses.values.reduce(0) { sum, use in
             now.since(use.answeredAt) < Bounds.retryStallTime ? sum + use.inFlight : sum
         }
     }
 
-    /// Forgets destinations that have been idle for a while, now and then.
+    /// Occasionally forgets destinations that have been idle for a while.
     private mutating func forget(at now: MonotonicTime) {
         guard now.since(forgotAt) >= Bounds.retryForgetInterval else { return }
         forgotAt = now
@@ -120,7 +120,7 @@ struct ConcurrencyLimiter {
 }
 
 extension ConcurrencyLimiter.Answer {
-    /// What the end of a push says about the destination.
+    /// The meaning of a push's end for the destination.
     init(_ end: PushEnd) {
         self = .ended
         guard case .retryLater(let retry) = end else { return }

@@ -3,7 +3,7 @@ import Storage
 
 /// A push whose queue row this process has leased; converts an outcome into the end of the lease.
 ///
-/// Used both for pushes that the worker claimed and for those still in flight when their event was answered.
+/// Used for pushes that the worker claimed, and for those still in flight when their event got its response.
 struct LeasedPush {
     /// The push; `attempts` doesn't include the current one.
     let push: PendingPush
@@ -38,7 +38,7 @@ struct LeasedPush {
     /// Ends the lease without an attempt.
     func givenBack() -> PushQueue.End { end(.again(dueAt: push.dueAt, attempts: push.attempts)) }
 
-    /// Ends the lease as the push ended.
+    /// Ends the lease with the push's end.
     ///
     /// - Parameter expiresAt: When the push expires, if not at the time in its row.
     func end(

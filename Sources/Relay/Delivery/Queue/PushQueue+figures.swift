@@ -14,7 +14,7 @@ extension PushQueue {
         var waiting = 0
         /// Approximate bytes of their payloads.
         var waitingBytes = 0
-        /// When the oldest unleased push is due, as of the last look; `nil` if none is queued.
+        /// When the oldest unleased push is due, as of the last poll; `nil` if none is queued.
         var oldestDue: EpochMilliseconds?
         /// Outcomes not written to the database yet.
         var unwritten = 0

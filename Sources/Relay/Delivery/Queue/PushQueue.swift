@@ -77,7 +77,7 @@ final class PushQueue: Sendable {
     let deliveryLog: DeliveryLog
     let log: Log
     let writer = BatchWriter(State())
-    /// Wakes the worker for pushes that it would send too late.
+    /// Wakes the worker for pushes that it would otherwise send late.
     let alarm = DueAlarm()
     /// Fires when refused ends should be retried.
     let refusals: AsyncStream<Void>

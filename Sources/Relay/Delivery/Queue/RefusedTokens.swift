@@ -26,7 +26,7 @@ struct RefusedTokens {
         refusals[target]?.isAsking = true
     }
 
-    /// Records the answer to a push to an app.
+    /// Records the response to a push to an app.
     mutating func answered(
         _ target: APNsHealth.Target, _ answer: ConcurrencyLimiter.Answer, at now: MonotonicTime
     ) {

@@ -4,12 +4,12 @@ import WebPush
 
 /// Makes the messages of pushes; pushes with one content share a message.
 struct WebPushMessages {
-    /// What a message depends on besides its push's notification.
+    /// The inputs of a message besides its push's notification.
     private struct Variant: Equatable {
         let page: String?
         let tenant: SecretHash
         let isSmall: Bool
-        /// The seconds for which the push service keeps it.
+        /// How long the push service keeps it, in seconds.
         let timeToLive: Int
     }
 

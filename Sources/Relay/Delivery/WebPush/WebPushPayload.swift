@@ -13,7 +13,7 @@ struct WebPushPayload {
     private var data: JSON.Object
     private let page: String?
 
-    /// Reads a payload for APNs; `nil` if it shows no text: browsers don't allow pushes that nobody sees.
+    /// Reads a payload for APNs; `nil` if it shows no text: browsers don't allow invisible pushes.
     init?(_ payload: [UInt8], page: String?) {
         guard var members = try? JSON.parse(payload, maxBytes: Notification.payloadBytesMax).object,
             var aps = members["aps"]?.object
@@ -28,7 +28,7 @@ struct WebPushPayload {
         isSilent = aps["sound"] == nil
         for name in ["alert", "sound", "mutable-content", "content-available"] { aps[name] = nil }
         members["aps"] = aps.members.isEmpty ? nil : .object(aps)
-        // The app's data, which payloads for APNs have up to three times.
+        // The app's data, of which payloads for APNs have up to three copies.
         if let facts = members["body"]?.object, members["data"] == nil || members["data"] == members["body"],
             ["eventType", "challengeID"].contains(where: { facts[$0] != nil })
         {
@@ -51,7 +51,7 @@ struct WebPushPayload {
         let whole = message.written
         guard whole.count > limit else { return whole }
         var short = message
-        // The body's member is there only if it isn't empty.
+        // An empty body is omitted.
         (short.title, short.body) = ("", body.isEmpty ? "" : " ")
         let room = limit - short.written.count
         if room < Self.textBytesMin, message.data["sealed"] != nil {
@@ -66,7 +66,7 @@ struct WebPushPayload {
         return short.written
     }
 
-    /// The data that the relay itself wrote; `nil` if there is no other.
+    /// The data that the relay itself wrote; `nil` if that is all of it.
     private var facts: JSON.Object? {
         var rest = JSON.Object()
         for member in data.members where Self.factNames.contains(member.name) {
@@ -87,7 +87,7 @@ struct WebPushPayload {
         var writer = JSON.Writer(capacity: 1_024)
         writer.beginObject()
         if page != nil {
-            // RFC 8030, the sign of a declarative message.
+            // 8030, after RFC 8030, marks a declarative message.
             writer.member("web_push", 8_030)
             writer.member("mutable", true)
         }
@@ -98,7 +98,7 @@ struct WebPushPayload {
         if isSilent { writer.member("silent", true) }
         if let page {
             writer.member("navigate", page)
-            // Here too, for iOS before 26.2.
+            // Repeated here for iOS before 26.2.
             writer.member("mutable", true)
         }
         writer.name("data")

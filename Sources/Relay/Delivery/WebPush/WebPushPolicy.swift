@@ -30,7 +30,7 @@ enum WebPushPolicy {
         case .unreachable(let unreachable):
             var reason = unreachable.cause.rawValue
             if service == .other, unreachable.cause.isConnecting {
-                // Tenants chose the host, and must not learn what its name leads to.
+                // Tenants choose the host, and must not learn what its name resolves to.
                 reason = WebPush.Unreachable.Cause.connectFailed.rawValue
             } else if !unreachable.cause.isTemporary {
                 return .end(.failed(OutcomePolicy.Failure(reason: reason)))

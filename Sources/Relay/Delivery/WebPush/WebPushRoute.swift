@@ -5,7 +5,7 @@ import WebPush
 
 /// One attempt to deliver a push by Web Push: what the policy needs to know.
 ///
-/// A class, so that a push of APNs carries only a pointer.
+/// A class, so that a push to APNs carries only a pointer.
 final class WebPushRoute: Sendable {
     let device: WebPushDevice
     /// Under which the device is registered.
@@ -40,7 +40,8 @@ enum PushRoute {
     case apns(Attempt)
     case webPush(WebPushRoute)
 
-    /// Where the route leads, for the limits of pushes in flight; `nil` if the relay has no key for the app.
+    /// The route's destination, for the limits of pushes in flight; `nil` if the relay has no key for the
+    /// app.
     func destination(_ bundleID: String, _ apps: Apps) -> PushDestination? {
         switch self {
         case .apns(let attempt):
@@ -52,7 +53,7 @@ enum PushRoute {
     }
 }
 
-/// Where pushes go: each answers, or fails to, on its own.
+/// A destination of pushes, which succeeds or fails independently of others.
 enum PushDestination: Hashable, Sendable {
     case apns(APNsHealth.Destination)
     /// A push service, by host and port.
