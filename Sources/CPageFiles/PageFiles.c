@@ -105,6 +105,9 @@ static const unsigned char src_preferences_js[] = {
 static const unsigned char src_pushes_js[] = {
 #embed "../../clients/web/src/pushes.js"
 };
+static const unsigned char src_questions_js[] = {
+#embed "../../clients/web/src/questions.js"
+};
 static const unsigned char src_registration_js[] = {
 #embed "../../clients/web/src/registration.js"
 };
@@ -134,6 +137,9 @@ static const unsigned char src_views_pair_js[] = {
 };
 static const unsigned char src_views_pairing_js[] = {
 #embed "../../clients/web/src/views/pairing.js"
+};
+static const unsigned char src_views_questions_js[] = {
+#embed "../../clients/web/src/views/questions.js"
 };
 static const unsigned char src_views_scan_js[] = {
 #embed "../../clients/web/src/views/scan.js"
@@ -170,6 +176,9 @@ static const unsigned char js_src_pairing_js[] = {
 };
 static const unsigned char js_src_payload_js[] = {
 #embed "../../clients/js/src/payload.js"
+};
+static const unsigned char js_src_questions_js[] = {
+#embed "../../clients/js/src/questions.js"
 };
 static const unsigned char js_src_relay_error_js[] = {
 #embed "../../clients/js/src/relay-error.js"
@@ -220,6 +229,7 @@ static const struct page_file files[] = {
     FILE("src/platform.js", src_platform_js),
     FILE("src/preferences.js", src_preferences_js),
     FILE("src/pushes.js", src_pushes_js),
+    FILE("src/questions.js", src_questions_js),
     FILE("src/registration.js", src_registration_js),
     FILE("src/routes.js", src_routes_js),
     FILE("src/store.js", src_store_js),
@@ -230,6 +240,7 @@ static const struct page_file files[] = {
     FILE("src/views/list.js", src_views_list_js),
     FILE("src/views/pair.js", src_views_pair_js),
     FILE("src/views/pairing.js", src_views_pairing_js),
+    FILE("src/views/questions.js", src_views_questions_js),
     FILE("src/views/scan.js", src_views_scan_js),
     FILE("src/views/settings.js", src_views_settings_js),
     FILE("src/views/shell.js", src_views_shell_js),
@@ -242,6 +253,7 @@ static const struct page_file files[] = {
     FILE("js/src/members.js", js_src_members_js),
     FILE("js/src/pairing.js", js_src_pairing_js),
     FILE("js/src/payload.js", js_src_payload_js),
+    FILE("js/src/questions.js", js_src_questions_js),
     FILE("js/src/relay-error.js", js_src_relay_error_js),
     FILE("js/src/replay.js", js_src_replay_js),
     FILE("js/src/requests.js", js_src_requests_js),

@@ -108,6 +108,32 @@ export interface SealedContent {
         subtitle?: unknown; category?: unknown; actions?: unknown; threadID?: unknown; sound?: unknown; badge?: unknown;
         interruptionLevel?: unknown; [member: string]: unknown;
     };
+    /** What the sender asks a person to decide. */
+    request?: SealedRequest;
+}
+
+/** A request. `notification.actions` names the replies besides `answer`. */
+export interface SealedRequest {
+    /** When the sender stops waiting, in seconds since 1970. Offer no reply after that. */
+    end?: number;
+    /** Whether `body` shows only a part of the request. Let nobody allow it then. */
+    isCut?: boolean;
+    /** Questions that one reply with the action `answer` answers. In an opened content: none if one of them isn't valid. */
+    questions?: SealedQuestion[];
+}
+
+/** A question; one without options needs `allowsText`. */
+export interface SealedQuestion {
+    text: string;
+    heading?: string;
+    /** Labels are unique in the question. */
+    options?: { label: string; detail?: string }[];
+    /** Whether several options can be chosen. */
+    isMultiple?: boolean;
+    /** Whether a person can write an answer of their own, also next to chosen options. */
+    allowsText?: boolean;
+    /** Whether it can stay without an answer. */
+    isOptional?: boolean;
 }
 
 export const Envelope: {
@@ -132,13 +158,20 @@ export const Envelope: {
 
 /** Replies that only the sender can read. */
 export const SealedReply: {
-    /** Seals a reply; returns `sealed` for `Relay.reply`. `sentAt` is now if absent. Throws an `EnvelopeError`. */
+    /**
+     * Seals a reply; returns `sealed` for `Relay.reply`. `sentAt` is now if absent. Throws an `EnvelopeError`.
+     *
+     * `answers`, with the action `answer`, has an array for each question: labels of options, then at most one text of the person's own.
+     */
     seal(reply: {
-        keys: PairingKeys; eventID: string; action: string; text?: string; sentAt?: number;
+        keys: PairingKeys; eventID: string; action: string; text?: string; answers?: string[][]; sentAt?: number;
     }): Promise<string>;
-    /** Opens the reply to an event. Throws an `EnvelopeError`. The sender must accept only one reply per event. */
+    /**
+     * Opens the reply to an event. Throws an `EnvelopeError`. The sender must accept only one reply per event, and compare `answers`
+     * with its questions.
+     */
     open(reply: { keys: PairingKeys | readonly PairingKeys[]; eventID: string; sealed: string }): Promise<{
-        action: string; text?: string; sentAt: number; keys: PairingKeys;
+        action: string; text?: string; answers?: string[][]; sentAt: number; keys: PairingKeys;
     }>;
 };
 

@@ -1,6 +1,7 @@
 // The plaintext's members (docs/reference/encryption.md, Plaintext) and their names in this library.
 import { encodeUTF8 } from "./bytes.js";
 import { isObject } from "./json.js";
+import { isAnswers, membersOfRequest, requestOf } from "./questions.js";
 
 const names = [
     ["title", "t"], ["body", "b"], ["sessionID", "s"], ["serverID", "v"], ["eventID", "i"], ["sentAt", "at"],
@@ -9,24 +10,27 @@ const names = [
 const eventIDBytesMax = 128;
 const ttlMax = 2_592_000;
 
-/** The plaintext's members of a content. */
+/** The plaintext's members of a content. What isn't valid in it makes them invalid. */
 export function membersOf(content) {
-    return Object.fromEntries(
-        names.map(([name, member]) => [member, content[name]]).filter(([, value]) => value !== undefined));
+    const { request } = content;
+    const members = names.map(([name, member]) => [member, content[name]]);
+    if (request !== undefined) members.push(["q", membersOfRequest(request) ?? null]);
+    return Object.fromEntries(members.filter(([, value]) => value !== undefined));
 }
 
 /** The content of a plaintext's members; unknown members are left out. */
 export function contentOf(members) {
-    return Object.fromEntries(
-        names.map(([name, member]) => [name, members[member]]).filter(([, value]) => value !== undefined));
+    const content = names.map(([name, member]) => [name, members[member]]);
+    if (members.q !== undefined) content.push(["request", requestOf(members.q)]);
+    return Object.fromEntries(content.filter(([, value]) => value !== undefined));
 }
 
 /** Whether every member of a reply has an allowed value. */
 export function checkedReply(members) {
     if (!isObject(members)) return false;
-    const { a, at, b } = members;
+    const { a, at, b, q } = members;
     return typeof a === "string" && /^[!-~]{1,64}$/.test(a) && Number.isSafeInteger(at) && at >= 0
-        && (b === undefined || typeof b === "string");
+        && (b === undefined || typeof b === "string") && (q === undefined || isAnswers(q));
 }
 
 /** Whether every member of a reply's result has an allowed value. */
@@ -42,11 +46,11 @@ export function checkedResult(members) {
 /** Whether every member has an allowed value. */
 export function checkedContent(members) {
     if (!isObject(members)) return false;
-    const { i, at, t, b, s, v, ttl, n } = members;
+    const { i, at, t, b, s, v, ttl, n, q } = members;
     if (typeof i !== "string" || i === "" || encodeUTF8(i).length > eventIDBytesMax) return false;
     if (!Number.isSafeInteger(at) || at < 0) return false;
     if ([t, b, s, v].some((text) => text !== undefined && typeof text !== "string")) return false;
     if (!t && !b) return false;
     if (ttl !== undefined && !(Number.isSafeInteger(ttl) && ttl >= 0 && ttl <= ttlMax)) return false;
-    return n === undefined || isObject(n);
+    return (n === undefined || isObject(n)) && (q === undefined || isObject(q));
 }

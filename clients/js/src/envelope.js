@@ -59,8 +59,8 @@ export const Envelope = Object.freeze({
 /** Seals and opens replies to events (docs/reference/encryption.md, Replies). */
 export const SealedReply = Object.freeze({
     /** Seals a reply to an event. Returns the value of `sealed` for `Relay.reply`. */
-    async seal({ keys, eventID, action, text, sentAt = Math.floor(Date.now() / 1000) }) {
-        const members = { a: action, at: sentAt, b: text };
+    async seal({ keys, eventID, action, text, answers, sentAt = Math.floor(Date.now() / 1000) }) {
+        const members = { a: action, at: sentAt, b: text, q: answers };
         if (!checkedReply(members)) throw new EnvelopeError("badContent");
         const nonce = await cryptography().randomBytes(nonceBytes);
         return sealPlaintext(keys, replyType(eventID), JSON.stringify(members, wholeCharacters), nonce, "replyKey");
@@ -70,7 +70,8 @@ export const SealedReply = Object.freeze({
     async open({ keys, eventID, sealed }) {
         const { members, keys: key } = await openMembers(keys, "replyKey", replyType(eventID), sealed);
         if (!checkedReply(members)) throw new EnvelopeError("badContent");
-        return { action: members.a, text: members.b, sentAt: members.at, keys: key };
+        const { a: action, b: text, q: answers, at: sentAt } = members;
+        return { action, text, ...(answers && { answers }), sentAt, keys: key };
     },
 });
 

@@ -76,6 +76,13 @@ export async function sender(pairing: Pairing, signal: AbortSignal): Promise<num
     new Pairing();
     const { reply } = await relay.waitForReply("evt_1", { timeout: 10 });
     if (reply?.sealed) await SealedReply.open({ keys: pairing.keys, eventID: "evt_1", sealed: reply.sealed });
+    const questions = [{ text: "Which?", options: [{ label: "SQLite" }], allowsText: true }];
+    await Envelope.seal({ keys: pairing.keys, type: "permission", content: { title: "Question", request: { end: 1_700_000_590, questions } } });
+    const given = await SealedReply.seal({ keys: pairing.keys, eventID: "evt_1", action: "answer", answers: [["SQLite"]] });
+    const { answers = [] } = await SealedReply.open({ keys: pairing.keys, eventID: "evt_1", sealed: given });
+    if (answers[0]?.includes("SQLite")) return answers.length;
+    // @ts-expect-error: a question without a text
+    await Envelope.seal({ keys: pairing.keys, type: "permission", content: { title: "Question", request: { questions: [{}] } } });
     // @ts-expect-error: neither an action nor sealed
     await relay.reply("evt_1", { text: "yes" });
     const result = await relay.replyResult("evt_1", { sealed }, { timeout: 10 });

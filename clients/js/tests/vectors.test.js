@@ -158,6 +158,45 @@ test("what is sealed here opens here, with a new nonce each time", async () => {
     assert.ok(Math.abs(opened.sentAt - Date.now() / 1000) < 60);
 });
 
+const question = { text: "Which database?", heading: "Choice", options: [{ label: "SQLite", detail: "one file" },
+    { label: "Postgres", detail: undefined }], isMultiple: false, allowsText: true, isOptional: false };
+
+test("a request and its questions are sealed and opened, and the answers as well", async () => {
+    const keys = await PairingKeys.generate();
+    const request = { end: 1_700_000_590, isCut: false, questions: [question] };
+    const sealed = await Envelope.seal({ keys, type: "permission", content: { body: "x", request } });
+    assert.deepEqual((await Envelope.open({ keys, type: "permission", sealed })).content.request, request);
+    const short = await Envelope.seal({ keys, type: "permission", content: { body: "x", request: { isCut: true } } });
+    assert.deepEqual((await Envelope.open({ keys, type: "permission", sealed: short })).content.request,
+        { end: undefined, isCut: true, questions: [] });
+    const answers = [["SQLite", "on a fast disk"], []];
+    const reply = await SealedReply.seal({ keys, eventID: "e", action: "answer", answers });
+    assert.deepEqual((await SealedReply.open({ keys, eventID: "e", sealed: reply })).answers, answers);
+    for (const wrong of ["SQLite", ["SQLite"], [[1]], {}]) {
+        await assert.rejects(SealedReply.seal({ keys, eventID: "e", action: "answer", answers: wrong }), { reason: "badContent" });
+    }
+});
+
+test("questions that aren't valid are left out together, and aren't sealed", async () => {
+    const keys = await PairingKeys.generate();
+    const open = async (q) => {
+        const plaintext = JSON.stringify({ i: "e", at: 1, b: "x", q });
+        const sealed = await sealPlaintext(keys, "permission", plaintext, new Uint8Array(12));
+        return (await Envelope.open({ keys, type: "permission", sealed })).content.request;
+    };
+    const valid = { t: "Which?", o: [{ l: "a" }, { l: "b" }] };
+    assert.equal((await open({ f: [valid, { t: "Why?", w: true }] })).questions.length, 2);
+    for (const wrong of [5, null, {}, { t: "" }, { t: "Which?" }, { ...valid, o: [{ l: "a" }, { l: "a" }] }, { ...valid, o: [{ l: "" }] },
+        { ...valid, o: {} }, { ...valid, o: [null] }, { ...valid, h: 1 }, { ...valid, m: 1 }, { ...valid, o: [{ l: "a", x: 1 }] }]) {
+        assert.deepEqual((await open({ f: [valid, wrong], end: "soon", cut: 1 })), { end: undefined, isCut: false, questions: [] });
+    }
+    for (const f of [[], {}, Array(17).fill(valid)]) assert.deepEqual((await open({ f })).questions, []);
+    for (const q of [5, [], null]) await assert.rejects(open(q), { reason: "badContent" });
+    for (const request of [null, 5, { end: 1.5 }, { questions: [{ text: "" }] }, { questions: [{ ...question, options: [{}] }] }]) {
+        await assert.rejects(Envelope.seal({ keys, type: "permission", content: { body: "x", request } }), { reason: "badContent" });
+    }
+});
+
 test("contents that no one could open are not sealed", async () => {
     const keys = await PairingKeys.generate();
     const sealing = (content) => Envelope.seal({ keys, type: "complete", content });

@@ -16,11 +16,11 @@ export function isFinal(fate) {
 }
 
 /** The request of a reply: sealed if the pairing has a key. */
-export async function requestOf({ item, pairing, action, text }) {
+export async function requestOf({ item, pairing, action, text, answers }) {
     if (!offeredActions(item, pairing).includes(action)) throw new TypeError("the event doesn't offer this action");
     const words = text?.trim() ? cutBytes(text.trim()) : undefined;
     if (!pairing.keys) return { action, text: words };
-    return { sealed: await SealedReply.seal({ keys: pairing.keys, eventID: item.eventID, action, text: words }) };
+    return { sealed: await SealedReply.seal({ keys: pairing.keys, eventID: item.eventID, action, text: words, answers }) };
 }
 
 /** What a result says: `{ fate, reason }`. A sealed reply believes only sealed results. */
@@ -48,10 +48,10 @@ export function fateOfError(error) {
 }
 
 /** Answers an item and stores what becomes of it. Returns the last known fate. */
-export async function answer({ item, pairing, action, text, waits = waitsMax }) {
-    const request = await requestOf({ item, pairing, action, text });
+export async function answer({ item, pairing, action, text, answers, waits = waitsMax }) {
+    const request = await requestOf({ item, pairing, action, text, answers });
     // Before it is sent, so that the same reply can be repeated: another one would be a second answer.
-    await setReply(item.key, { action, request, at: Date.now(), fate: "sending" });
+    await setReply(item.key, { action, answers, request, at: Date.now(), fate: "sending" });
     return follow({ item, pairing, waits });
 }
 

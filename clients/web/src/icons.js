@@ -27,7 +27,7 @@ export function icon(name) {
         ...(paths[name] ?? paths.notify).map((d) => svg("path", { d })));
 }
 
-/** The icon of a type of event. */
-export function typeIcon(type) {
-    return icon(["permission", "complete", "error"].includes(type) ? type : "notify");
+/** The icon of a kind of item. */
+export function typeIcon(kind) {
+    return icon(["permission", "question", "complete", "error"].includes(kind) ? kind : "notify");
 }

@@ -1,5 +1,6 @@
 // The items of the list: what rang. An item comes from a push, from the relay's history, or from both.
 import { actionsOf, cut, isObject, levelOf } from "./message.js";
+import { askedOf } from "./questions.js";
 
 export const itemsMax = 500;
 const aheadMilliseconds = 86_400_000;
@@ -16,6 +17,7 @@ export function membersOfContent(content) {
         title: cut(content.title), subtitle: cut(notification.subtitle), body: cut(content.body), eventID: cut(content.eventID),
         sessionID: cut(content.sessionID), serverID: cut(content.serverID), category: cut(notification.category),
         actions: actionsOf(notification.actions), level: levelOf(notification.interruptionLevel),
+        asked: askedOf(content.request),
         // A wrong clock must not keep an item at the top for ever.
         at: Math.min(content.sentAt * 1000, Date.now() + aheadMilliseconds),
     };
@@ -28,15 +30,28 @@ export function protectionOf({ isSealed, isOpened }) {
 
 /**
  * What a person may reply to an item. A pairing with a key answers only what its sender sealed: the relay could show a
- * harmless text with another request's ID.
+ * harmless text with another request's ID. What isn't shown whole can only be rejected, and questions have the action `answer`.
  */
-export function offeredActions(item, pairing) {
-    if (!item.eventID || !pairing || item.actions.length === 0) return [];
-    return pairing.keys && !item.isOpened ? [] : item.actions;
+export function offeredActions(item, pairing, now = Date.now()) {
+    const { asked, actions } = item;
+    if (!item.eventID || !pairing || isOver(item, now) || (pairing.keys && !item.isOpened)) return [];
+    if (asked?.isCut) return actions.filter((action) => action === "reject");
+    return pairing.keys && asked?.questions.length > 0 ? [...new Set(["answer", ...actions])] : actions;
+}
+
+/** What an item is shown as: its type, or a question. */
+export function kindOf({ type, asked }) {
+    return asked?.questions.length > 0 ? "question" : type;
+}
+
+/** Whether the sender waits no longer for an answer. */
+export function isOver({ asked }, now = Date.now()) {
+    return asked?.end !== undefined && asked.end * 1000 <= now;
 }
 
 const contentNames = [
     "title", "subtitle", "body", "type", "eventID", "sessionID", "serverID", "category", "actions", "level", "at", "isSealed", "isOpened",
+    "asked",
 ];
 
 /** An item with what another source says about the same event. An opened text is never mixed with what the relay says. */

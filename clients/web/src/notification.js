@@ -15,7 +15,8 @@ const quickActions = ["once", "reject"];
  */
 export function notificationOf(item, { pairing, isNamed = false, base = "" }) {
     const general = texts.general(item.type);
-    const marks = [texts.replay(item.replay), pairing?.keys && !item.isOpened && !item.isSealed ? texts.notEncrypted : undefined];
+    const marks = [texts.replay(item.replay), pairing?.keys && !item.isOpened && !item.isSealed ? texts.notEncrypted : undefined,
+        item.asked?.isCut ? texts.cut : undefined];
     const lines = [
         [...marks, isNamed ? pairing?.name : undefined].filter(Boolean).join(" · "), item.subtitle,
         item.body ?? (item.title ? undefined : general.body),

@@ -11,9 +11,9 @@ const general = table({
     error: { title: "Session error", body: "A session failed." },
     notify: { title: "Notification", body: "Open it to see more." },
 });
-const kinds = table({ permission: "Permission", complete: "Complete", error: "Error", notify: "Notification" });
-const actions = table({ once: "Allow once", always: "Always allow", reject: "Reject" });
-const chosen = table({ once: "Allowed once", always: "Always allowed", reject: "Rejected" });
+const kinds = table({ question: "Question", permission: "Permission", complete: "Complete", error: "Error", notify: "Notification" });
+const actions = table({ answer: "Send answer", once: "Allow once", always: "Always allow", reject: "Reject" });
+const chosen = table({ answer: "Answered", once: "Allowed once", always: "Always allowed", reject: "Rejected" });
 const reasons = table({
     changed: "The agent now asks for something else.", unauthorized: "The agent's server refused the bridge's password.",
     not_sealed: "The sender accepts only encrypted answers.", cannot_open: "The sender could not decrypt the answer.",
@@ -39,7 +39,7 @@ export const texts = {
     general: (type) => general[type] ?? general.notify,
     kind: (type) => kinds[type] ?? type.slice(0, 32),
     replay: (replay) => ({ repeated: "Repeated", stale: "Delivered late" })[replay],
-    notEncrypted: "Not encrypted",
+    notEncrypted: "Not encrypted", cut: "Not shown in full",
     protection: {
         sealed: "End-to-end encrypted", locked: "Encrypted, but this device couldn't open it",
         open: "Not encrypted: the relay could read this",
@@ -76,9 +76,18 @@ export const texts = {
         onlyGeneral: "The sender showed no details. Check the request at the computer before you allow it.",
         note: "Reject with a message", noteLabel: "What the agent should do instead",
         confirmAlways: "Always allow this?", confirmAlwaysText: "The agent won't ask again for requests like this one.",
+        cut: "The request is too long for a notification, so this is only a part of it. It can only be allowed at the computer.",
+        over: (time) => `The agent stopped waiting for an answer ${time}. Answer at the computer.`,
+        asText: "Show as text",
         cannotAnswer: "This can't be answered from here. Answer at the computer.",
         notAuthentic: "This text wasn't encrypted by your sender, so it can't be answered from here.",
         filterSession: "Show this session only",
+    },
+
+    questions: {
+        send: "Send answer", several: "Choose one or more.", optional: "Optional.", own: "Other answer", ownOnly: "Your answer",
+        missing: ({ options }) => (options.length > 0 ? "Choose an answer." : "Write an answer."), none: "No answer",
+        tooLong: "The answers are too long to be encrypted. Shorten what you wrote.",
     },
 
     fate: {

@@ -5,8 +5,9 @@ import { Envelope, PairingKeys, SealedResult } from "../js/index.js";
 import { fateOf, fateOfError, requestOf } from "../src/answering.js";
 import { diagnose } from "../src/diagnosis.js";
 import { itemOfHistory } from "../src/history.js";
-import { byDay, filtered, merged, offeredActions, sessionsOf, sorted } from "../src/items.js";
+import { byDay, filtered, kindOf, merged, offeredActions, sessionsOf, sorted } from "../src/items.js";
 import { formOf, preferencesOf } from "../src/preferences.js";
+import { answersOf } from "../src/questions.js";
 import { isDevice } from "../src/subscription.js";
 
 const keys = await PairingKeys.generate();
@@ -38,6 +39,35 @@ test("a pairing with a key answers only sealed requests", () => {
     assert.deepEqual(offeredActions(request, { id: "p" }), ["once"]);
     assert.deepEqual(offeredActions({ ...request, isOpened: true }, undefined), []);
     assert.deepEqual(offeredActions({ ...request, eventID: undefined }, { id: "p" }), []);
+});
+
+test("questions have an answer if they are sealed, what is cut can only be rejected, and after the end nothing is offered", () => {
+    const questions = [{ text: "Which?", options: [{ label: "a" }], isMultiple: false, allowsText: false, isOptional: false }];
+    const asking = (asked, members) => item({ eventID: "e", actions: ["once", "reject"], isOpened: true,
+        asked: { isCut: false, questions: [], ...asked }, ...members });
+    assert.deepEqual(offeredActions(asking({}), pairing), ["once", "reject"]);
+    assert.deepEqual(offeredActions(asking({ questions }, { actions: [] }), pairing), ["answer"]);
+    assert.deepEqual(offeredActions(asking({ questions }, { actions: ["reject", "answer"] }), pairing), ["answer", "reject"]);
+    assert.deepEqual(offeredActions(asking({ questions }, { isOpened: false }), pairing), []);
+    assert.deepEqual(offeredActions(asking({ questions }, { actions: [] }), { id: "p" }), []);
+    assert.deepEqual(offeredActions(asking({ isCut: true, questions }, { actions: ["once", "allow-all", "reject"] }), pairing), ["reject"]);
+    assert.deepEqual(offeredActions(asking({ end: 10 }), pairing, 9_999), ["once", "reject"]);
+    assert.deepEqual(offeredActions(asking({ end: 10 }), pairing, 10_000), []);
+    assert.deepEqual([kindOf(asking({ questions })), kindOf(asking({})), kindOf(item({}))], ["question", "complete", "complete"]);
+});
+
+test("answers are the labels in their order and then the person's own, or only one of them", () => {
+    const question = (members) => ({ text: "?", options: [{ label: "a" }, { label: "b" }], isMultiple: false, allowsText: true,
+        isOptional: false, ...members });
+    const answers = (members, text, ...chosen) => answersOf([question(members)], [{ chosen: new Set(chosen), text }]);
+    assert.deepEqual(answers({}, "", "b"), { answers: [["b"]], missing: [] });
+    assert.deepEqual(answers({}, " c ", "b"), { answers: [["c"]], missing: [] });
+    assert.deepEqual(answers({ isMultiple: true }, "c", "b", "a"), { answers: [["a", "b", "c"]], missing: [] });
+    assert.deepEqual(answers({ isMultiple: true }, "a", "a", "b"), { answers: [["a", "b"]], missing: [] });
+    assert.deepEqual(answers({ isMultiple: true, allowsText: false }, "c"), { answers: [[]], missing: [0] });
+    assert.deepEqual(answers({ isOptional: true }, "  ", "gone"), { answers: [[]], missing: [] });
+    assert.deepEqual(answersOf([question(), question({ options: [] })], [{ chosen: new Set(["a"]), text: "" },
+        { chosen: new Set(), text: "" }]).missing, [1]);
 });
 
 test("the list is newest first, grouped by day and filtered by kind, session and reading", () => {

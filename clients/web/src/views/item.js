@@ -2,11 +2,14 @@
 import { answer, follow, isFinal, outcomeElsewhere } from "../answering.js";
 import { confirm, fill, foreign, h, refill } from "../dom.js";
 import { icon, typeIcon } from "../icons.js";
-import { offeredActions, protectionOf, sessionOf } from "../items.js";
+import { isOver, kindOf, offeredActions, protectionOf, sessionOf } from "../items.js";
 import { items } from "../store.js";
 import { texts } from "../texts.js";
+import { answeredPart, newDrafts, questionForm } from "./questions.js";
 
 const watchSeconds = 25;
+/** Browsers end longer timers at once. */
+const timerMillisecondsMax = 2 ** 31 - 1;
 const hiddenNames = ["readAt", "isReadUntold", "historyID", "receivedAt", "keys", "request"];
 
 /** The view of the item with a key. */
@@ -15,14 +18,16 @@ export function itemView(app, { id: key, announce }) {
     const stop = new AbortController();
     let drawn;
     let note = "";
+    let drafts;
+    let timer;
 
     function update() {
         const item = app.items.find((item) => item.key === key);
         // Not for what isn't shown, so that nobody is interrupted.
-        const state = JSON.stringify([item, app.pairing(item?.pairing)?.name],
+        const state = JSON.stringify([item, app.pairing(item?.pairing)?.name, item && isOver(item)],
             (name, value) => (hiddenNames.includes(name) ? undefined : value));
         if (state === drawn) return;
-        const isFirst = drawn === undefined || drawn === "[null,null]";
+        const isFirst = drawn === undefined || drawn.startsWith("[null,");
         const before = drawn && JSON.parse(drawn)[0]?.reply?.fate;
         drawn = state;
         if (!item) return void fill(content, h("h1", { tabindex: "-1" }, texts.item.missingTitle), h("p", {}, texts.item.missingText));
@@ -31,8 +36,15 @@ export function itemView(app, { id: key, announce }) {
         if (isFirst) open(item);
     }
 
+    /** The answers go when the sender stops waiting for one. */
+    function redrawAtEnd({ asked }) {
+        const milliseconds = asked?.end === undefined ? 0 : asked.end * 1000 - Date.now();
+        if (milliseconds > 0 && milliseconds < timerMillisecondsMax) timer = setTimeout(() => app.changed(), milliseconds);
+    }
+
     /** Reading it ends its notification; then others may have answered it already. */
     function open(item) {
+        redrawAtEnd(item);
         void app.markRead([item]);
         void app.closeNotification(key);
         const pairing = app.pairing(item.pairing);
@@ -63,19 +75,32 @@ export function itemView(app, { id: key, announce }) {
         await answer({ item, pairing, action, text: words }).catch((error) => announce(texts.failed(texts.reasonOf(error))));
     }
 
+    /** Returns what went wrong before anything was sent. */
+    async function sendAnswers(answers) {
+        const item = await items.get(key);
+        try {
+            await answer({ item, pairing: app.pairing(item.pairing), action: "answer", answers });
+            return undefined;
+        } catch (error) {
+            return error.reason === "tooLarge" ? texts.questions.tooLong : texts.failed(texts.reasonOf(error));
+        }
+    }
+
     function draw(item) {
         const pairing = app.pairing(item.pairing);
         const general = texts.general(item.type);
         const protection = protectionOf(item);
         const actions = offeredActions(item, pairing);
-        const isRequest = item.type === "permission" || item.actions.length > 0;
+        const isRequest = item.type === "permission" || item.actions.length > 0 || item.asked?.questions.length > 0;
         refill(content,
-            h("p", { class: "kicker", "data-type": item.type }, typeIcon(item.type), h("span", {}, texts.kind(item.type)),
+            h("p", { class: "kicker", "data-type": item.type }, typeIcon(kindOf(item)), h("span", {}, texts.kind(kindOf(item))),
                 h("time", { datetime: new Date(item.at).toISOString() }, texts.when(item.at))),
             foreign("h1", { id: "item-title", tabindex: "-1" }, item.title ?? general.title),
             item.subtitle && foreign("p", { class: "subtitle" }, item.subtitle),
             item.replay && h("p", { class: "note" }, texts.item.replayNote[item.replay]),
-            isRequest ? request(item, general) : foreign("div", { class: "text" }, item.body ?? general.body),
+            item.asked?.isCut && h("p", { class: "note" }, texts.item.cut),
+            isRequest ? request(item, general, hasForm(item, actions) && !item.reply && !item.outcome)
+                : foreign("div", { class: "text" }, item.body ?? general.body),
             isRequest && answerPart(item, pairing, actions),
             details(item, pairing, protection));
     }
@@ -85,13 +110,17 @@ export function itemView(app, { id: key, announce }) {
         if (item.outcome) {
             return h("div", { class: "fate", "data-fate": item.outcome.fate }, icon("notify"), h("p", {}, texts.fateOf(item.outcome)));
         }
+        if (isOver(item)) return h("p", { class: "note" }, texts.item.over(texts.when(item.asked.end * 1000)));
         if (actions.length === 0) {
             const isForged = pairing?.keys && !item.isOpened && item.actions.length > 0;
             return h("p", { class: "note" }, isForged ? texts.item.notAuthentic : texts.item.cannotAnswer);
         }
+        const buttons = actions.filter((action) => action !== "answer" || !hasForm(item, actions));
         return h("section", { class: "answer", "aria-labelledby": "answer-title" },
             h("h2", { id: "answer-title" }, texts.item.answerHeading),
-            h("div", { class: "buttons answers" }, ...actions.map(actionButton)), actions.includes("reject") && noteField());
+            hasForm(item, actions) && questionForm(item.asked.questions, drafts ??= newDrafts(item.asked.questions), sendAnswers),
+            buttons.length > 0 && h("div", { class: "buttons answers" }, ...buttons.map(actionButton)),
+            actions.includes("reject") && noteField());
     }
 
     function actionButton(action) {
@@ -122,6 +151,7 @@ export function itemView(app, { id: key, announce }) {
         return h("div", { class: "fate", "data-fate": reply.fate },
             isWaiting ? h("span", { class: "spinner" }) : icon(reply.fate === "taken" ? "complete" : "error"),
             h("div", {}, foreign("strong", {}, texts.list.answered(reply.action)), h("p", {}, texts.fateOf(reply)),
+                reply.answers && item.asked && answeredPart(item.asked.questions, reply.answers),
                 reply.fate === "unsent" && h("button", { class: "button small", type: "button", onclick: retry }, texts.fate.retry)));
     }
 
@@ -143,16 +173,24 @@ export function itemView(app, { id: key, announce }) {
             item.sessionID && h("button", { class: "button small", type: "button", onclick: filter }, texts.item.filterSession));
     }
 
-    return { element: content, update, title: () => app.items.find((item) => item.key === key)?.title, dispose: () => stop.abort() };
+    return { element: content, update, title: () => app.items.find((item) => item.key === key)?.title, dispose: () => {
+        stop.abort();
+        clearTimeout(timer);
+    } };
 }
 
-/** What is asked, whole: lines of a difference are told apart by their sign and, for eyes, by colour. */
-function request(item, general) {
+/** Whether an item is answered with a form. */
+function hasForm({ asked }, actions) {
+    return asked?.questions.length > 0 && actions.includes("answer");
+}
+
+/** What is asked, whole: lines of a difference are told apart by their sign and, for eyes, by colour. Beside a form, it is folded. */
+function request(item, general, isFolded) {
     const lines = (item.body ?? general.body).split("\n");
     const isDifference = lines.length > 1 && lines.filter((line) => /^[+-]/.test(line)).length > 0;
     const kind = (line) => (isDifference && /^\+/.test(line) ? "added" : isDifference && /^-/.test(line) ? "removed" : undefined);
-    return h("section", { class: "request", "aria-label": texts.item.request },
-        h("h2", {}, texts.item.request),
-        h("pre", { tabindex: "0", dir: "auto" }, h("code", {}, ...lines.map((line) => h("span", { class: kind(line) }, line)))),
+    const code = h("pre", { tabindex: "0", dir: "auto" }, h("code", {}, ...lines.map((line) => h("span", { class: kind(line) }, line))));
+    if (isFolded) return h("details", { class: "request" }, h("summary", {}, texts.item.asText), code);
+    return h("section", { class: "request", "aria-label": texts.item.request }, h("h2", {}, texts.item.request), code,
         item.body === undefined && h("p", { class: "note" }, texts.item.onlyGeneral));
 }

@@ -1,7 +1,7 @@
 // The list of what rang.
 import { confirm, fill, foreign, h, refill } from "../dom.js";
 import { icon, typeIcon } from "../icons.js";
-import { byDay, filtered, offeredActions, sessionsOf, unreadCount } from "../items.js";
+import { byDay, filtered, kindOf, offeredActions, sessionsOf, unreadCount } from "../items.js";
 import { isFinal } from "../answering.js";
 import { hrefOfItem } from "../routes.js";
 import { texts } from "../texts.js";
@@ -102,14 +102,15 @@ function row(app, item, isSelected) {
         "data-unread": item.readAt ? undefined : "yes",
         "aria-current": isSelected ? "true" : undefined,
     },
-    h("span", { class: "disc" }, typeIcon(item.type)),
+    h("span", { class: "disc" }, typeIcon(kindOf(item))),
     h("span", { class: "words" },
         h("span", { class: "line" }, !item.readAt && h("span", { class: "dot" },
             h("span", { class: "hidden" }, `${texts.list.isUnread}. `)),
             foreign("strong", {}, item.title ?? general.title),
             h("time", { datetime: new Date(item.at).toISOString() }, texts.clock(item.at))),
         foreign("span", { class: "preview" }, (item.body ?? general.body).slice(0, previewCharactersMax)),
-        h("span", { class: "tags" }, tag, item.replay && h("span", { class: "tag" }, texts.replay(item.replay)),
+        h("span", { class: "tags" }, tag, item.asked?.isCut && h("span", { class: "tag" }, texts.cut),
+            item.replay && h("span", { class: "tag" }, texts.replay(item.replay)),
             pairing?.keys && !item.isSealed && h("span", { class: "tag failed" }, texts.notEncrypted),
             app.pairings.length > 1 && pairing && foreign("span", { class: "tag" }, pairing.name))));
 }

@@ -202,6 +202,71 @@ test("a button of the notification answers without a window", async () => {
     assert.match((await notification("Your answer wasn't taken")).body, /refused the answer. The agent now asks for something else/);
 });
 
+test("questions are answered with choices and words, and the answers shown with their fate", async () => {
+    const questions = [
+        { heading: "Database", text: "Which database should the service use?", allowsText: true,
+            options: [{ label: "SQLite", detail: "One file, nothing to run" }, { label: "Postgres", detail: "For several servers" }] },
+        { text: "Which checks run before a release?", isMultiple: true, options: ["Unit tests", "Linter", "Load test"].map((label) => ({ label })) },
+        { heading: "Name", text: "What should the service be called?", allowsText: true },
+        { text: "Anything else?", allowsText: true, isOptional: true },
+    ];
+    const end = Math.floor(Date.now() / 1000) + 600;
+    await deliver("permission", { eventID: "q1", title: "Question: New service", body: "Which database should the service use?",
+        sessionID: "ses_new", actions: ["reject"], request: { end, questions } });
+    assert.deepEqual((await notification("Question: New service")).actions, ["reject"]);
+    await shows(".list", /Question: New service.*Needs your answer/s);
+    await chromium.evaluate("document.querySelector('.row').click()");
+    await shows(".kicker", /Question/);
+    await look("question");
+    const problems = () => chromium.evaluate("[...document.querySelectorAll('.questions .problem')].map((problem) => problem.innerText)");
+    await chromium.click("#answer");
+    assert.deepEqual(await problems(), ["Choose an answer.", "Choose an answer.", "Write an answer.", "", ""]);
+    assert.equal(await chromium.evaluate("document.activeElement.id"), "q0-0");
+    assert.equal(relay.events.get("q1").reply, undefined);
+    const type = (selector, words) => chromium.evaluate(`(() => { const field = document.querySelector(${JSON.stringify(selector)});
+        field.value = ${JSON.stringify(words)}; field.dispatchEvent(new Event("input", { bubbles: true })); })()`);
+    // The last answer to a single choice counts, whether chosen or written.
+    await chromium.click("#q0-0");
+    await type("#q0-own", "DuckDB");
+    assert.equal(await chromium.evaluate("document.querySelector('#q0-0').checked"), false);
+    await chromium.click("#q0-1");
+    assert.equal(await chromium.evaluate("document.querySelector('#q0-own').value"), "");
+    await chromium.click("#q1-2");
+    await chromium.click("#q1-0");
+    await type("#q2-own", "x".repeat(2_600));
+    await chromium.click("#answer");
+    await shows(".questions", /too long to be encrypted/);
+    await type("#q2-own", " ledger ");
+    await chromium.click("#answer");
+    const reply = await until("the reply", async () => relay.events.get("q1").reply);
+    const { action, answers } = await sender.openReply("q1", reply);
+    assert.deepEqual([action, answers], ["answer", [["Postgres"], ["Unit tests", "Load test"], ["ledger"], []]]);
+    relay.report("q1", await sender.result("q1", reply.sealed, "taken"));
+    await shows(".fate", /Answered.*The agent has your answer.*Postgres.*Unit tests, Load test.*ledger.*No answer/s);
+    await look("question-answered");
+});
+
+test("a request that isn't shown whole can only be rejected, and after its end nothing is offered", async () => {
+    const actions = () => chromium.evaluate("[...document.querySelectorAll('[data-action]')].map(({ dataset }) => dataset.action)");
+    await deliver("permission", { eventID: "cut", title: "Action Needed: Migrate", body: "bash: psql -f -\n+ drop table", sessionID: "ses_cut",
+        actions: ["once", "reject"], request: { isCut: true } });
+    const { body, actions: quick } = await notification("Action Needed: Migrate");
+    assert.deepEqual([body, quick], ["Not shown in full\nbash: psql -f -\n+ drop table", ["reject"]]);
+    await shows(".list", /Migrate/);
+    await chromium.evaluate("document.querySelector('.row').click()");
+    await shows(".item", /only a part of it/);
+    assert.deepEqual(await actions(), ["reject"]);
+    await look("cut");
+    const end = Math.floor(Date.now() / 1000) + 3;
+    await deliver("permission", { eventID: "over", title: "Action Needed: Soon", body: "bash: ls", sessionID: "ses_soon",
+        actions: ["once", "reject"], request: { end } });
+    await shows(".list", /Soon/);
+    await chromium.evaluate("document.querySelector('.row').click()");
+    await shows(".item h1", /Soon/);
+    await shows(".item", /stopped waiting for an answer/);
+    assert.deepEqual(await actions(), []);
+});
+
 test("settings, devices and the diagnosis are shown", async () => {
     await go("#/settings");
     await shows(".settings", /Ring this device/);

@@ -18,9 +18,9 @@ export class Sender {
     }
 
     /** What `StandIn.deliver` takes. */
-    async event(type, { eventID, title, body, sessionID = "ses_1", actions, sentAt, ttl, level }) {
+    async event(type, { eventID, title, body, sessionID = "ses_1", actions, sentAt, ttl, level, request }) {
         const notification = actions && { category: "permission", actions, interruptionLevel: level };
-        const content = { eventID, title, body, sessionID, serverID: this.pairing.serverID, notification, sentAt, ttl };
+        const content = { eventID, title, body, sessionID, serverID: this.pairing.serverID, notification, sentAt, ttl, request };
         const sealed = await Envelope.seal({ keys: this.pairing.keys, type, content });
         const data = { serverID: this.pairing.serverID, eventType: type, sessionID, sealed };
         return { eventID, type, title: type === "permission" ? "Action needed" : "Session complete", body: "General text", data };
