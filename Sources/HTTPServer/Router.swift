@@ -30,7 +30,7 @@ package struct Router: Sendable {
     }
 
     private var paths: [Path] = []
-    /// Answers the requests by which browsers ask what a page of another origin may send to any path.
+    /// Answers browsers' preflight requests, which ask which requests a page of another origin may send.
     ///
     /// Source: Fetch Standard, "CORS-preflight request". `nil` treats them like any `OPTIONS`.
     package var preflight: SyncHandler?

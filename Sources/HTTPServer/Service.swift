@@ -1,4 +1,4 @@
-/// The routes of a server and the texts of its own answers.
+/// The routes of a server and the texts of its own responses.
 ///
 /// All closures run on event loops and must not block.
 package struct Service: Sendable {

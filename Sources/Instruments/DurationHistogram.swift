@@ -26,7 +26,7 @@ package struct DurationHistogram: Sendable, Equatable {
         sum &+= nanoseconds
     }
 
-    /// Adds what another one counted.
+    /// Adds the counts of another one.
     package mutating func add(_ other: DurationHistogram) {
         for index in buckets.indices { buckets[index] &+= other.buckets[index] }
         sum &+= other.sum

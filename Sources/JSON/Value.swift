@@ -8,7 +8,8 @@ extension JSON {
         case number(Number)
         /// The unescaped text, with its UTF-8 exactly as sent.
         case string(String)
-        /// A string whose lone surrogates were replaced by U+FFFD; a separate case, because it isn't what was sent.
+        /// A string whose lone surrogates were replaced by U+FFFD; a separate case, because it differs from
+        /// the string that was sent.
         ///
         /// Only ``LoneSurrogates/replaced`` produces it.
         case repairedString(String)

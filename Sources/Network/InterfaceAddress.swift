@@ -13,7 +13,8 @@ package struct InterfaceAddress: Hashable, Sendable {
         self.address = address
     }
 
-    /// The addresses of all interfaces that are up, in the system's order; empty if the system doesn't tell.
+    /// The addresses of all interfaces that are up, in the system's order; empty if the system doesn't report
+    /// them.
     package static func all() -> [InterfaceAddress] {
         var list: UnsafeMutablePointer<ifaddrs>?
         guard unsafe getifaddrs(&list) == 0 else { return [] }

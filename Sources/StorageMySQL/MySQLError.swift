@@ -58,7 +58,7 @@ enum MySQLError {
         if code == ER_OPTION_PREVENTS_STATEMENT {
             return message.contains("read-only") || message.contains("read_only") ? .readOnlyServer : .ending
         }
-        // Vitess refuses to lock or create what doesn't say on which shard.
+        // Vitess refuses to lock or create an object without a known shard.
         if code == ER_UNKNOWN_ERROR, message.contains("does not have exactly one shard") { return .sharded }
         if let kind = kinds[code] { return kind }
         // The same code means an untrusted certificate and a handshake that the network interrupted.

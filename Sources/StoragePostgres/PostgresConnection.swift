@@ -102,8 +102,8 @@ package final class PostgresConnection: ServerConnection {
         try run(Self.settings(options))
     }
 
-    /// Sets what the statements rely on, because the server, the database and the account may begin sessions with any other
-    /// settings.
+    /// Sets the parameters that the statements rely on, because the server, the database and the account may
+    /// begin sessions with any other settings.
     ///
     /// Output formats don't matter, because values are sent as binary or as plain integers and texts. These settings
     /// stay unchanged: `default_transaction_read_only`, with which some hosts stop writes, `search_path`, which may

@@ -69,7 +69,8 @@ package struct PostgresLocation: Sendable, CustomStringConvertible {
     }
 }
 
-/// A URL split where libpq splits it; URLs that libpq would split differently from what their author meant are refused.
+/// A URL split where libpq splits it; URLs that libpq would split differently than their author intended are
+/// refused.
 private struct Parts {
     /// User, password, hosts and ports.
     let authority: Substring

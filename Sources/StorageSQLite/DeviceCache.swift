@@ -47,7 +47,7 @@ struct DeviceCache: Sendable {
         return entry.devices
     }
 
-    /// Keeps what a look-up found, unless something has changed since it began.
+    /// Caches a look-up's result, unless something has changed since it began.
     mutating func keep(_ devices: [Device], of key: SecretKey, since epoch: Epoch, at now: Int64) {
         guard epoch == self.epoch, capacity > 0 else { return }
         insert(Entry(devices: devices, legacy: key.legacy, until: now + lifetime), key)

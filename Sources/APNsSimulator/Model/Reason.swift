@@ -65,7 +65,7 @@ package enum Reason: String, CaseIterable, Hashable, Sendable {
 /// A refusal: the reason and, for an inactive device token, the time since when.
 package struct PushRefusal: Error, Hashable, Sendable {
     package let reason: Reason
-    /// What exactly was wrong, for the developer of the client.
+    /// The exact fault, for the developer of the client.
     ///
     /// Never sent to the client.
     package let detail: String

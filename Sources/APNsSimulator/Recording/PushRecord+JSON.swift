@@ -7,7 +7,7 @@ extension PushRecord {
     /// The push in `GET /pushes` and `--print-json`: everything except the provider token.
     package var json: JSON.Value { json(keys: []) }
 
-    /// The same, with what a sealed notification says.
+    /// The same, with the text of a sealed notification.
     ///
     /// - Parameter keys: The keys that open it; without keys there is no such member.
     package func json(keys: [NotificationKey]) -> JSON.Value {

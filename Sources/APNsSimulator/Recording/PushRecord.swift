@@ -51,7 +51,7 @@ package struct WebPushRequest: Sendable {
     /// The request without its body.
     package let request: Request
     package let bodyBytes: Int
-    /// What the browser reads; `nil` without a subscription.
+    /// The message as the browser decrypts it; `nil` without a subscription.
     package let message: Result<[UInt8], Undecryptable>?
 
     /// Describes a request, and decrypts it if there is a subscription.
@@ -82,7 +82,7 @@ package struct PushRecord: Sendable {
     package let push: Push
     /// The `apns-id` in the answer, or the last part of its `Location`.
     package let id: MessageID
-    /// What exactly was wrong with a refused push.
+    /// The exact fault of a refused push.
     package let detail: String?
     /// The rule that decided the outcome.
     package let rule: String?

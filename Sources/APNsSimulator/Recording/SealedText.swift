@@ -1,7 +1,7 @@
 import JSON
 import PushSealing
 
-/// What the simulator shows of a sealed notification: what a phone with the given keys would (docs/reference/encryption.md).
+/// A sealed notification as a phone with the given keys would show it (docs/reference/encryption.md).
 ///
 /// It doesn't check for repetitions, since tests and retries repeat pushes.
 struct SealedText {
@@ -43,7 +43,7 @@ struct SealedText {
         }
     }
 
-    /// The members for `GET /pushes`: what was opened, or why it wasn't.
+    /// The members for `GET /pushes`: the opened text, or why it wasn't opened.
     var json: JSON.Value {
         switch content {
         case .refused(let refusal): return ["refused": .string(refusal.rawValue)]

@@ -29,7 +29,7 @@ package struct SimulatorState: Sendable {
         package var id: MessageID
         /// The `apns-unique-id` of the answer; only in the sandbox.
         package var uniqueID: MessageID?
-        /// What was wrong with a refused push.
+        /// The fault of a refused push.
         package var detail: String?
         /// The rule that applied to the push.
         package var rule: String?

@@ -101,7 +101,7 @@ package enum PayloadRules {
         }
     }
 
-    /// What a valid payload does to a Live Activity.
+    /// The effect of a valid payload on a Live Activity.
     static func activity(in payload: [UInt8]) -> ActivityStep? {
         let json = ValidatedJSON(payload)
         guard let aps = try? member("aps", of: json), let event = value("event", json, aps)?.string,

@@ -1,4 +1,4 @@
-/// What a Live Activity push asks for: the order of its states matters on the device.
+/// The request of a Live Activity push: the order of its states matters on the device.
 package struct ActivityStep: Sendable {
     /// `aps.event`: `start`, `update` or `end`.
     package let event: String
@@ -14,7 +14,7 @@ package struct CheckedPush: Sendable {
     package let type: PushType?
     /// The client's `apns-id`; `nil` if it sent none.
     package let id: MessageID?
-    /// What it does to a Live Activity, if it is a push to one.
+    /// Its effect on a Live Activity, if it is a push to one.
     package var activity: ActivityStep?
 }
 

@@ -56,7 +56,7 @@ package struct WebPushSubscription: Sendable {
 
 /// The subscriptions of all simulated Web Push services.
 package struct SubscriptionRegistry: Sendable {
-    /// The maximum number of subscriptions, with those that are gone.
+    /// The maximum number of subscriptions, including ended ones.
     package static let subscriptionsMax = 100_000
 
     /// The origin of all endpoints, such as `https://localhost:8445`; `nil` while the services are closed.
@@ -86,7 +86,7 @@ package struct SubscriptionRegistry: Sendable {
         return true
     }
 
-    /// Marks a subscription as gone, or all with `nil`; false if there is none.
+    /// Marks a subscription as ended, or all with `nil`; false if there is none.
     package mutating func unsubscribe(_ id: String?) -> Bool {
         guard let id else {
             for target in order { byTarget[target]?.isGone = true }

@@ -36,7 +36,7 @@ package enum WebPushVendor: String, CaseIterable, Hashable, Sendable {
     package static let androidBodyBytesMax = 3_015
 }
 
-/// What is wrong with a Web Push request.
+/// A fault of a Web Push request.
 package enum WebPushFault: CaseIterable, Hashable, Sendable {
     /// No subscription ever had this endpoint.
     case unknownEndpoint
@@ -66,7 +66,7 @@ package enum WebPushFault: CaseIterable, Hashable, Sendable {
 /// A refused Web Push.
 package struct WebPushRefusal: Error, Hashable, Sendable {
     package let fault: WebPushFault
-    /// What exactly was wrong, for the developer of the sender.
+    /// The exact fault, for the developer of the sender.
     ///
     /// Never sent to the client.
     package let detail: String

@@ -46,7 +46,8 @@ struct ConnectionDeadlines {
         return min(requestDue, writeDue)
     }
 
-    /// Sets what the connection waits for; the deadline of an unchanged wait of the same request keeps running.
+    /// Sets the event that the connection waits for; the deadline of an unchanged wait of the same request
+    /// keeps running.
     mutating func update(_ wait: Wait, request: Int, now: MonotonicTime) {
         guard wait != self.wait || request != self.request else { return }
         // Connecting and sending the first head share one deadline.

@@ -219,7 +219,7 @@ final class HTTPConnection: ChannelHandler {
     /// Sends answers, closes the connection if nothing more will come, and updates bounds and deadlines.
     private func settle() {
         send()
-        // The client may turn out to be gone while sending.
+        // Sending may reveal that the client has disconnected.
         guard !channel.isClosed else { return }
         if hasClientEnded && task == nil && backlog.isEmpty { isClosing = true }
         guard !isClosing else { return end() }

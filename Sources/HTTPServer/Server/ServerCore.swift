@@ -114,7 +114,8 @@ final class ServerCore {
         loop.atTurnEnd { [self] in relieve() }
     }
 
-    /// Frees memory, and goes on in the next turn if that isn't enough: there may be no further input to call for it.
+    /// Frees memory, and continues in the next turn if that isn't enough: there may be no further input to
+    /// trigger it.
     private func relieve() {
         for _ in 0..<Self.evictionsMax {
             guard ledger.isMemoryFull, makeRoom(forMemory: true) else {

@@ -1,4 +1,4 @@
-/// The form of an option's value: its name in the usage, what is accepted, and what a shell completes.
+/// The form of an option's value: its name in the usage, the accepted texts, and the shell completions.
 package struct OptionValue: Sendable, Equatable {
     /// Its name in the usage: `N`; `nil` for a switch, which takes no value.
     package let name: String?
@@ -6,7 +6,7 @@ package struct OptionValue: Sendable, Equatable {
     package let words: [String]
     /// Whether a shell completes file names.
     package let isPath: Bool
-    /// Describes what is accepted if a text is invalid; `nil` if it is valid.
+    /// Describes the accepted texts if a text is invalid; `nil` if it is valid.
     package let refusal: @Sendable (String) -> String?
 
     private init(

@@ -27,7 +27,7 @@ package struct SettingRow: Sendable, Equatable {
     package let flag: String
     /// Why the flag is refused and what to use instead, in one sentence; `nil` if it is accepted.
     package var flagRefusal: String?
-    /// The value that the flag stands for if none is given: `on`; `nil` if it needs a value.
+    /// The flag's value if none is given: `on`; `nil` if it needs a value.
     package var impliedValue: String?
     /// A flag without value that means `off`: `--no-seal`.
     package var negativeFlag: String?

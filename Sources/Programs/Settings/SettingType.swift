@@ -1,8 +1,8 @@
-/// What texts a setting accepts, and how they are parsed.
+/// The texts that a setting accepts, and how they are parsed.
 ///
 /// `accepts` completes the sentence "X is …: expected …", so it starts with an article.
 package struct SettingType<Value: Sendable>: Sendable {
-    /// A description of what is accepted: "a whole number from 0 to 65535".
+    /// A description of the accepted texts: "a whole number from 0 to 65535".
     package let accepts: String
     /// The form of the value, for help and completion.
     package let form: OptionValue
@@ -11,7 +11,7 @@ package struct SettingType<Value: Sendable>: Sendable {
     /// Renders a value so that `parse` returns it again.
     package let render: @Sendable (Value) -> String
 
-    /// A type that accepts what `parse` succeeds for.
+    /// A type that accepts the texts that `parse` can parse.
     package init(
         accepts: String, form: OptionValue = .text("VALUE"),
         parse: @escaping @Sendable (String) -> Result<Value, SettingError>,
@@ -26,7 +26,7 @@ package struct SettingType<Value: Sendable>: Sendable {
 
 /// Why a text isn't a valid value.
 package enum SettingError: Error, Equatable, Sendable {
-    /// It isn't what `SettingType.accepts` says.
+    /// It doesn't match `SettingType.accepts`.
     case notAccepted
     /// It is invalid for this reason: a sentence without the setting's name and without any part of a secret.
     case because(String)

@@ -6,7 +6,7 @@ package enum ExitStatus: Int32, Error, Sendable {
     case failed = 1
     /// `EX_USAGE`: invalid command line.
     case usage = 64
-    /// `EX_DATAERR`: the data isn't what the command requires.
+    /// `EX_DATAERR`: the data doesn't meet the command's requirements.
     case data = 65
     /// `EX_NOINPUT`: an input file can't be read or has the wrong content.
     case noInput = 66

@@ -32,7 +32,7 @@ package enum SmallFile {
     /// The contents of a file that the user named, or of standard input.
     package static func readGiven(_ path: String, bytesMax: Int) throws(FileError) -> [UInt8] {
         guard path == standardInput else { return try read(path, bytesMax: bytesMax) }
-        // The terminal would echo what is typed.
+        // The terminal would echo the input.
         guard isatty(STDIN_FILENO) == 0 else { throw FileError("it is a terminal") }
         return try read(STDIN_FILENO, bytesMax: bytesMax)
     }

@@ -1,6 +1,6 @@
 /// Makes text that others wrote safe to print: the one place for the log, messages and results of all three programs.
 ///
-/// A terminal obeys control characters, and characters that change the direction of text hide what is beside them.
+/// A terminal obeys control characters, and characters that change the text direction hide adjacent text.
 package enum Printable {
     /// The text on one line, with each character that a terminal would obey written as in Swift: `\n`, `\u{9B}`.
     ///

@@ -9,10 +9,10 @@ package enum StandardOutput {
         return poll(&output, 1, 0) <= 0 || output.revents & Int16(POLLERR | POLLHUP | POLLNVAL) == 0
     }
 
-    /// The error number of a failed write, unless the reader has gone.
+    /// The error number of a failed write, unless the reader has closed the pipe.
     private static let lost = Atomic<Int32>(0)
 
-    /// Why output was lost, in the system's words; `nil` if it was written or its reader has gone.
+    /// Why output was lost, in the system's words; `nil` if it was written or its reader has closed the pipe.
     package static var fault: FileError? {
         let code = lost.load(ordering: .relaxed)
         return code == 0 ? nil : FileError(errno: code)
@@ -20,7 +20,7 @@ package enum StandardOutput {
 
     /// Writes a text; false if it gave up.
     ///
-    /// What a terminal would obey in JSON is escaped; other texts have been made safe where they were put together.
+    /// Terminal control characters in JSON are escaped; other texts were made safe when they were composed.
     @discardableResult
     package static func write(_ text: String) -> Bool {
         do throws(FileError) {

@@ -136,7 +136,7 @@ struct Application {
             blockReading.cancel()
             clockReading.cancel()
             replyReading.cancel()
-            // Not cancelled: they write what is left, with some retries.
+            // Not cancelled: they write the remaining rows, with some retries.
             queue.finish()
             history?.finish()
             agents.finish()

@@ -15,7 +15,7 @@ struct Maintenance: Sendable {
     var history: History?
     /// Removes devices that haven't registered for long.
     var devices: DeviceRetention?
-    /// What was removed, for metrics.
+    /// The numbers of removed rows, for metrics.
     var figures = PruningFigures()
     /// Waits between rounds and steps; throws to end.
     var pause: @Sendable (Duration) async throws -> Void = { duration in try await Task.sleep(for: duration) }

@@ -11,7 +11,7 @@ struct ServerGroup {
     private var clients: [LoopBound<LoopClients>] = []
     private var services: [LoopBound<LoopServices>] = []
     private var webPushSenders: [LoopBound<WebPush.Sender>] = []
-    /// Send queued pushes and what is scheduled, on the first loop.
+    /// Send queued pushes and scheduled dispatches, on the first loop.
     private var workers: [LoopBound<DueWorker>] = []
     /// The listening address; port 0 is replaced by the chosen port.
     private(set) var address: SocketAddress?

@@ -28,7 +28,7 @@ final class AppKey: Sendable {
     func isSame(as other: AppKey) -> Bool { hasSameName(as: other) && text == other.text }
 }
 
-/// What all pushes of an app have in common.
+/// The common parts of all pushes of an app.
 ///
 /// A class, so that each push can look it up without copying.
 final class PushApp: Sendable {
@@ -50,7 +50,7 @@ final class PushApp: Sendable {
     }
 }
 
-/// What all pushes of the app have in common.
+/// The common parts of all pushes of the app.
 struct PushSettings: Sendable, Equatable {
     /// The payload's `sound`; `nil` omits it.
     var sound: String? = "default"

@@ -144,7 +144,7 @@ struct StartError: Error, Sendable {
     /// The failed precondition; `nil` if the relay was asked to stop during startup.
     let precondition: Precondition.Name?
     let status: ExitStatus
-    /// What is wrong and how to fix it, without secrets.
+    /// The fault and how to fix it, without secrets.
     let message: String
 
     /// A failure found by a precondition's test.

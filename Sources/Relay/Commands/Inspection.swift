@@ -1,7 +1,7 @@
 import Programs
 import Storage
 
-/// What the commands that read the database have in common.
+/// The common parts of the commands that read the database.
 enum Inspection {
     /// Like `run`, for one secret, which is asked for if it wasn't given.
     static func ofSecret(

@@ -21,7 +21,7 @@ enum MigrateCommand {
         return CommandTask.run { isDryRun ? await show(database) : await migrate(database) }
     }
 
-    /// The way to a new database that shards by secret; the same whatever the configured database is.
+    /// The statements for a new database that shards by secret; independent of the configured database.
     static func sql(for sharding: Sharding) -> String {
         "-- SQL for a new database on \(sharding.rawValue)\n\n"
             + OpenStorage.statements(for: sharding).map { $0 + ";\n" }.joined()

@@ -1,7 +1,7 @@
 import Programs
 import Storage
 
-/// A command of the relay: a row of its table, and what runs it.
+/// A command of the relay: a row of its table, and the function that runs it.
 struct RelayCommand: Sendable {
     /// The row, from which parser, help, manual page and completion are made.
     let syntax: CommandSyntax

@@ -53,7 +53,7 @@ enum SendCommand {
     }
 }
 
-/// What the command sends.
+/// The content that the command sends.
 struct SendContent: Sendable, Equatable {
     var title: String?
     var body: String?

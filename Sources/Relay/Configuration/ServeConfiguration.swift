@@ -235,7 +235,7 @@ struct DeliveryConfiguration: Sendable {
 }
 
 extension History.Options {
-    /// What a history keeps; `nil` without one.
+    /// The contents that a history keeps; `nil` without one.
     fileprivate init?(_ reader: inout SettingReader) {
         let days = reader.read(Settings.historyDays)
         let keepsText = reader.read(Settings.historyText) == .on

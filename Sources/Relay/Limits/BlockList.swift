@@ -30,7 +30,7 @@ final class BlockList: Sendable {
             guard !state.hashes.isEmpty else { return false }
             if state.hashes.contains(key.primary) { return true }
             guard key.hasLegacy, key.legacy.contains(where: state.hashes.contains) else { return false }
-            // Only someone who knows the secret can tell that the two hashes belong together.
+            // Only someone who knows the secret can know that the two hashes belong together.
             if state.toMove.count < Bounds.blocksMovedPerRound { state.toMove[key.primary] = key }
             return true
         }

@@ -8,7 +8,7 @@ import Storage
 /// rest goes into its kind's ``Summary`` at the end of the interval. Kinds come from closed sets, so memory is
 /// bounded.
 struct RefusalTally: Sendable {
-    /// What refusals summarised in one line have in common.
+    /// The common properties of refusals summarised in one line.
     struct Kind: Hashable, Sendable {
         let route: RouteName
         let code: ErrorCode

@@ -8,20 +8,20 @@ struct DevicePreferences: Hashable, Sendable {
     var kinds: Set<String>?
     /// When it doesn't want to be disturbed; `nil` for never.
     var quietHours: QuietHours?
-    /// What the app's badge counts; `nil` if pushes leave it as it is.
+    /// The number shown as the app's badge; `nil` if pushes don't change the badge.
     var badge: Badge?
     /// The IANA name of the zone in which it keeps time, for schedules; `nil` for that of its quiet hours, if any.
     var timeZone: String?
-    /// The most pushes that it wants within an hour; `nil` for any number.
+    /// Maximum pushes within an hour; `nil` for no limit.
     var perHour: Int?
-    /// The most pushes that it wants within a day; `nil` for any number.
+    /// Maximum pushes within a day; `nil` for no limit.
     var perDay: Int?
     /// Whether the update of a Live Activity takes the place of the alert of the same event.
     var activityReplacesAlert = false
-    /// What the registration asked for and the relay didn't know, besides time zones, which are kept.
+    /// The registration's unknown values, except time zones, which are kept.
     var unknown: Set<RequestField> = []
 
-    /// What a badge counts.
+    /// The number that a badge shows.
     enum Badge: String, Sendable {
         /// The secret's unread items.
         case unread
@@ -77,7 +77,7 @@ struct DevicePreferences: Hashable, Sendable {
             .compactMap { field, name in name.map { (field, $0) } }
     }
 
-    /// What the registration asked for and has no effect, in the order of docs/reference/api.md.
+    /// The registration's values without effect, in the order of docs/reference/api.md.
     func ignored(_ zones: TimeZones) -> [RequestField] {
         let lost = timeZones.filter { zones.zone($0.name) == nil }.map(\.field)
         return RequestField.allCases.filter { unknown.contains($0) || lost.contains($0) }
@@ -212,7 +212,7 @@ extension DevicePreferences {
 
     /// Validates the preferences in a registration; see docs/reference/api.md.
     ///
-    /// A word that this relay doesn't know, perhaps of a newer one, costs what it stands for and nothing else.
+    /// An unknown word, perhaps of a newer relay, has no effect; the other values do.
     init(_ fields: RequestFields) throws(APIError) {
         if let kinds = try fields.texts(.preferencesEventTypes) {
             guard kinds.count <= Bounds.kindsMax, case let different = Set(kinds),

@@ -3,8 +3,9 @@ import Storage
 
 /// Notices devices that take the registration of one installation from each other in turns.
 ///
-/// A backup restored on a second phone gives both the same `deviceID`, and then each gets pushes only until the other
-/// registers. A new token replaces an old one for good, so a token that comes back tells the two apart.
+/// A backup restored on a second phone gives both the same `deviceID`, and then each gets pushes only until
+/// the other registers. A new token replaces an old one for good, so a token that returns distinguishes the
+/// two.
 final class ContestedInstallations: Sendable {
     private struct Name: Hashable {
         let secret: SecretHash

@@ -43,8 +43,9 @@ final class DeviceRetention: Sendable {
 
     /// Goes on with the walk, with pauses between steps.
     ///
-    /// The first rounds after the start, or after the clock was set, do nothing: a clock that is far ahead would
-    /// expire all devices, and is usually corrected soon. A storage error ends the round; the next goes on from there.
+    /// The first rounds after the start, or after the clock was set, do nothing: a clock that is far ahead
+    /// would expire all devices, and is usually corrected soon. A storage error ends the round; the next
+    /// continues from there.
     func round(pause: (Duration) async throws -> Void) async throws {
         let mayRemove = state.withLock { state in
             guard state.roundsToWait > 0 else { return true }

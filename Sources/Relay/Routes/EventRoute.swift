@@ -20,7 +20,7 @@ struct EventRoute: TenantRoute {
 }
 
 extension LoopServices {
-    /// Sends what was requested; responds with the results, or at once if it is asynchronous.
+    /// Sends the request's content; responds with the results, or at once if it is asynchronous.
     func send(
         _ dispatch: Dispatch, isAsync: Bool, for tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {
@@ -31,7 +31,7 @@ extension LoopServices {
         return reply
     }
 
-    /// Sends what was requested, and returns the result.
+    /// Sends the request's content, and returns the result.
     func send(
         _ dispatch: Dispatch, for tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> DispatchResult {

@@ -66,7 +66,7 @@ extension HistoryPage {
 
     /// The response body: as many items as fit into ``Bounds/historyPageBytesMax``, at least one.
     ///
-    /// - Parameter known: What is known of an item's event.
+    /// - Parameter known: The known state of an item's event.
     fileprivate func body(limit: Int, known: (HistoryItem) -> Acknowledgement?) -> [UInt8] {
         var shown = items.prefix(limit)
         var bytes = 0

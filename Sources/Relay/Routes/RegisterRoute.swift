@@ -50,7 +50,7 @@ struct RegisterRoute: TenantRoute {
         return Reply(ignored: wanted.ignored)
     }
 
-    /// The details to store: a subscription that is there already keeps the key that it was made with.
+    /// The details to store: a stored subscription keeps the key that it was made with.
     private func details(
         _ wanted: RegisterRequest, _ key: SecretKey
     ) async throws(APIError) -> DeviceDetails {

@@ -1,6 +1,6 @@
 import Storage
 
-/// What to send and to whom: complete, whatever it came from.
+/// What to send and to whom: complete, regardless of its origin.
 struct Dispatch: Sendable {
     let tenant: SecretKey
     let content: any PushContent

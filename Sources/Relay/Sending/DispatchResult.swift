@@ -1,7 +1,7 @@
 import JSON
 import Storage
 
-/// The result of a dispatch: what became of its pushes, and the response that says so.
+/// The result of a dispatch: the outcomes of its pushes, and the response that reports them.
 struct DispatchResult: Sendable {
     /// The response to the request, the same for all requests with one `eventID`.
     let response: [UInt8]
@@ -19,11 +19,11 @@ struct DispatchResult: Sendable {
         self.response = response
     }
 
-    /// What became of the pushes.
+    /// The outcomes of the pushes.
     var report: DispatchReport { made ?? DispatchReport(response: response) }
 }
 
-/// What became of a dispatch's pushes.
+/// The outcomes of a dispatch's pushes.
 struct DispatchReport: Sendable, Equatable {
     /// One push.
     struct Delivery: Sendable, Equatable {

@@ -85,7 +85,7 @@ struct StoredDispatch: Sendable, Equatable {
 
     // MARK: Sending
 
-    /// The `eventID` by which its event is acknowledged; `nil` if nobody knew one before it is sent.
+    /// The `eventID` by which its event is acknowledged; `nil` if there is none before it is sent.
     var knownEvent: String? { original ?? heldEvent ?? eventID }
 
     /// Where a schedule of this kind comes from.

@@ -40,9 +40,9 @@ extension Bounds {
 
     /// How often to look for schedules when nothing is known to become due, for those that other processes left.
     static let schedulePollInterval: Duration = .seconds(10)
-    /// The minimum time between two looks, so that what is due together is claimed together.
+    /// The minimum time between two polls, so that rows due at about the same time share a claim.
     static let scheduleLookPause: Duration = .milliseconds(20)
-    /// The maximum pause after other processes took what a claim wanted.
+    /// The maximum pause after other processes took the rows of a claim.
     static let scheduleContentionPause: Duration = .milliseconds(250)
     /// Maximum occurrences that a process sends at once; as many more are claimed.
     static let schedulesInFlightMax = 32
@@ -100,11 +100,11 @@ extension Bounds {
 
     // MARK: Replies
 
-    /// Maximum length of what a person chose in reply to an event.
+    /// Maximum length of the action of a reply to an event.
     static let replyActionCountMax = StorageLimits.replyActionBytes
     /// Maximum actions that an event offers; iOS shows up to four.
     static let replyActionsMax = StorageLimits.replyActionsMax
-    /// Maximum size of what a person typed.
+    /// Maximum size of the text of a reply.
     static let replyTextBytesMax = StorageLimits.replyTextBytes
     /// Maximum length of the reason of a reply's outcome.
     static let replyReasonCountMax = StorageLimits.replyReasonBytes
@@ -118,7 +118,7 @@ extension Bounds {
     static let replyWaitsMax = 1_024
     /// `Retry-After` of a wait beyond a secret's maximum.
     static let replyWaitRetryAfterSeconds = 5
-    /// How often to look for replies that arrived at other relays, while somebody waits.
+    /// How often to query for replies that arrived at other relays, while a client waits.
     static let replyPollInterval: Duration = .seconds(1)
 
     /// Maximum pushes per hour to one device of an app that remove notifications.

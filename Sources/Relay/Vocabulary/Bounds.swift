@@ -25,7 +25,7 @@ enum Bounds {
     static let badgeMax = 999_999
     /// The longest time to live of a notification, in seconds: 30 days, APNs' own maximum.
     static let timeToLiveSecondsMax = 30 * 86_400
-    /// Maximum length of a sealed notification, in characters: what fits with ordinary identifiers.
+    /// Maximum length of a sealed notification, in characters: the most that fits with ordinary identifiers.
     static let sealedCountMax = 3_600
     /// The highest version of sealed notifications that a device can name.
     static let sealedVersionMax = 255
@@ -145,7 +145,7 @@ enum Bounds {
     static let deviceUpkeepSteps = 20
     /// Rounds after the start, or after the clock was set, before devices are removed: an hour.
     static let deviceUpkeepRoundsToWait = 6
-    /// The longest time that a device can be told to go without registering, in days.
+    /// The longest `RELAY_DEVICE_DAYS`.
     static let deviceDaysMax = 36_500
 
     // MARK: Startup and shutdown

@@ -32,7 +32,7 @@ enum FailureReason {
     static let expired = "Expired"
     /// The push waits for the end of the device's quiet hours.
     static let quietHours = "QuietHours"
-    /// What was to be sent later was too late; no push was made.
+    /// A scheduled send was too late; no push was made.
     static let scheduleMissed = "ScheduleMissed"
     /// The device is registered for Web Push, which the relay no longer sends.
     static let webPushOff = "WebPushOff"

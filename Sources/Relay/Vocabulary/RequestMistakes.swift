@@ -1,4 +1,4 @@
-// What went wrong with a request, for people; looked at only once the request is refused.
+// The faults of a request, for people; determined only once the request is refused.
 
 extension APIError {
     /// The error for a body with a content coding.

@@ -7,7 +7,7 @@ import WebPush
 
 /// Checks a secret's devices and the last push to each.
 enum DeviceCheck {
-    /// What the database contains for a secret.
+    /// The database's contents for a secret.
     struct Found: Sendable {
         var devices: [Device] = []
         var findings: [CheckFinding]
@@ -80,7 +80,7 @@ enum DeviceCheck {
         return "\(device.maskedToken) \(device.bundleID) \(place)"
     }
 
-    /// What of the device's preferences has no effect.
+    /// The device's preferences without effect.
     private static func ignored(_ device: Device, _ zones: TimeZones) -> [CheckFinding] {
         guard let stored = device.details.preferences else { return [] }
         let preferences = DevicePreferences(stored: stored)

@@ -3,7 +3,7 @@ import Storage
 
 /// The final messages of `relay copy`.
 enum CopyReport {
-    /// What was copied, one table per line.
+    /// The copied tables, one per line.
     static func summary(
         _ summaries: [TransferSummary], _ places: CopyCommand.Places, _ time: Duration
     ) -> String {
