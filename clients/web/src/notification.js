@@ -1,5 +1,5 @@
 // How an item is shown as a notification.
-import { offeredActions } from "./items.js";
+import { kindOf, offeredActions } from "./items.js";
 import { hrefOfItem } from "./routes.js";
 import { texts } from "./texts.js";
 
@@ -43,6 +43,6 @@ export function notificationOf(item, { pairing, isNamed = false, base = "" }) {
  * nothing else replaces it.
  */
 export function tagOf(item) {
-    if (item.actions.length > 0 || item.sessionID === undefined) return `item ${item.key}`;
+    if (item.actions.length > 0 || kindOf(item) === "question" || item.sessionID === undefined) return `item ${item.key}`;
     return `session ${item.pairing ?? "-"} ${item.sessionID}`.slice(0, 256);
 }

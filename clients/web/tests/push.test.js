@@ -147,6 +147,9 @@ test("a session's notifications replace each other, a request's stays until it i
     assert.equal(one, two);
     const request = await tag({ title: "c", sessionID: "s", eventID: "3", notification: { actions: ["once"] } }, "permission");
     assert.notEqual(request, one);
+    const questions = [{ text: "Which?", options: [{ label: "a" }] }];
+    const question = await tag({ title: "e", sessionID: "s", eventID: "6", request: { questions } }, "permission");
+    assert.equal(new Set([one, request, question]).size, 3);
     assert.notEqual(await tag({ title: "d", eventID: "4" }, "complete"), await tag({ title: "d", eventID: "5" }, "complete"));
 });
 

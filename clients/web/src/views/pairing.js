@@ -60,11 +60,15 @@ async function fillDevices(element, pairing, app) {
     return undefined;
 }
 
-function deviceRow({ deviceName, device, lastPush }, isOwn) {
+function deviceRow({ deviceName, device, createdAt, service, bundleId, lastPush }, isOwn) {
     const name = [deviceName, device, ""].find((text) => typeof text === "string");
     const pushed = lastPush && words.lastPush(String(lastPush.status).slice(0, 20), texts.when(Date.parse(lastPush.at)));
+    const since = texts.when(Date.parse(createdAt));
+    // What tells devices of one name apart.
+    const place = [service, bundleId].find((text) => typeof text === "string")?.slice(0, 128);
     return h("li", {}, icon("phone"), h("div", {}, foreign("strong", {}, name.slice(0, 128)),
-        isOwn && h("span", { class: "tag done" }, words.thisDevice), h("p", { class: "quiet" }, pushed || words.neverPushed)));
+        isOwn && h("span", { class: "tag done" }, words.thisDevice), h("p", { class: "quiet" }, pushed || words.neverPushed),
+        foreign("p", { class: "quiet" }, [since && words.registered(since), place].filter(Boolean).join(" · "))));
 }
 
 /** The place where a wrong value is explained. */
@@ -96,13 +100,15 @@ function quietGroup({ isQuiet, from, to, zone, mode, letsPermissionsRing }) {
     const zones = new Set([localZone(), ...(Intl.supportedValuesOf?.("timeZone") ?? [])]);
     const modes = Object.entries(words.modes).map(([value, text]) => h("option", { value, selected: value === mode }, text));
     return group(words.quiet, box("isQuiet", words.quietOn, isQuiet),
-        h("div", { class: "pairwise" },
-            field("from", words.from, h("input", { name: "from", type: "time", value: from })),
-            field("to", words.to, h("input", { name: "to", type: "time", value: to }))),
+        h("div", { class: "while-quiet" },
+            h("div", { class: "pairwise" },
+                field("from", words.from, h("input", { name: "from", type: "time", value: from })),
+                field("to", words.to, h("input", { name: "to", type: "time", value: to }))),
+            field("mode", words.mode, h("select", { name: "mode" }, ...modes)),
+            box("letsPermissionsRing", words.letPermissions, letsPermissionsRing)),
+        // Schedules use it as well.
         field("zone", words.zone, textInput("zone", zone, { list: "zones", spellcheck: "false" })),
-        h("datalist", { id: "zones" }, ...[...zones].map((value) => h("option", { value }))),
-        field("mode", words.mode, h("select", { name: "mode" }, ...modes)),
-        box("letsPermissionsRing", words.letPermissions, letsPermissionsRing));
+        h("datalist", { id: "zones" }, ...[...zones].map((value) => h("option", { value }))));
 }
 
 function limitsGroup({ perHour, perDay, badge }) {

@@ -272,8 +272,13 @@ test("settings, devices and the diagnosis are shown", async () => {
     await shows(".settings", /Ring this device/);
     await look("settings");
     await chromium.click(".cards a");
-    await shows(".settings", /Last push sent/);
+    await shows(".settings", /Last push sent.*Registered just now · push\.example\.org/s);
     await look("pairing");
+    const hours = () => chromium.evaluate("document.querySelector('[name=from]').checkVisibility()");
+    assert.equal(await hours(), false);
+    await chromium.click("[name=isQuiet]");
+    assert.equal(await hours(), true);
+    await look("quiet-hours");
     await go("#/check");
     await shows(".summary", /Nothing wrong/);
     await look("check");

@@ -106,7 +106,8 @@ export class StandIn {
         const device = createHash("sha256").update(webPush.endpoint).digest("hex");
         const old = this.devices.find((other) => other.secret === secret && (other.deviceID === deviceID || other.device === device));
         const now = new Date().toISOString();
-        const entry = { createdAt: now, ...old?.entry, device: `…${device.slice(-8)}`, updatedAt: now, deviceName, preferences, sealed };
+        const entry = { createdAt: now, ...old?.entry, device: `…${device.slice(-8)}`, updatedAt: now, deviceName, preferences, sealed,
+            transport: "webpush", service: new URL(webPush.endpoint).host };
         this.devices = [...this.devices.filter((other) => other !== old), { secret, device, deviceID, webPush, entry }];
         return {};
     }
