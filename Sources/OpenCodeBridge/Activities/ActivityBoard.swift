@@ -69,7 +69,7 @@ struct ActivityBoard: Sendable {
         return ended
     }
 
-    /// Records that a notification is sent, which carries the state that this returns.
+    /// Records that a notification is sent, and returns the state that it carries.
     mutating func rang(_ ring: Ring, _ now: MonotonicTime) -> ContentState {
         let state = ContentState(ring, showing: cards[ring.session].map { self.state($0) })
         if ring.type != .permission { cards[ring.session]?.endedAt = now }

@@ -91,7 +91,7 @@ enum PairCommand {
         return pairing.link(scheme: options.text(.scheme) ?? Pairing.schemeDefault)
     }
 
-    /// Warns of relay addresses with which the phone would not ring.
+    /// Warns of relay addresses that would keep the phone from ringing.
     private static func warn(
         of relay: WebAddress, _ pairing: Pairing, _ options: CommandOptions, _ console: Console
     ) {

@@ -63,8 +63,8 @@ extension SQLSession {
     /// Each removal is a separate statement, because a statement that locks several rows can deadlock. A call stops
     /// after ``StorageLimits/locksRemovedPerCall``, so that it meets its deadline even if commits are slow.
     ///
-    /// After a caller that adds a secret's first device commits, this may remove its lock row. Callers that wait for
-    /// the row then create a new one.
+    /// This may remove the lock row of a secret just after another caller's transaction added its first
+    /// device. Callers that wait for the row then create a new one.
     func pruneLocks(after start: String, limit: Int) throws(SQLFailure) -> (removed: Int, next: String?) {
         guard !dialect.hasOneWriter else { return (0, nil) }
         var looked: [String] = []
