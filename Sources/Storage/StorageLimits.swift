@@ -56,7 +56,7 @@ package enum StorageLimits {
     package static let scheduleNameBytes = 128
     /// Bytes of a schedule's rule.
     package static let scheduleRuleBytes = 1_024
-    /// Bytes of what a schedule sends.
+    /// Bytes of a schedule's content.
     package static let scheduleContentBytes = 32_768
     /// Bytes of the word for an occurrence's outcome.
     package static let scheduleOutcomeBytes = 32

@@ -11,7 +11,7 @@ extension OpenCodeClient {
         /// The server asks something else under the permission's ID.
         case changed
 
-        /// What it means for the reply.
+        /// Its meaning for the reply.
         ///
         /// - Parameter isUnconfirmed: Whether the answer to an earlier attempt was lost.
         func fate(isUnconfirmed: Bool) -> ReplyFate {
@@ -53,7 +53,8 @@ extension OpenCodeClient {
             answer = try await post(
                 "/permission/\(id)/reply", Self.directoryQuery(request.directory), reply.body())
         case .second:
-            // Releases of 2.x want the one, its previews and 1.18 the other.
+            // Releases of 2.x require the choice under its later name, previews and 1.18 under its earlier
+            // one.
             answer = try await post(
                 "\(second(request.session))/permission/\(id)/reply", [],
                 reply.body(withDecision: generation == .second))

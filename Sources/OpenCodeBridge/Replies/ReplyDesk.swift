@@ -5,10 +5,10 @@ import PushSealing
 
 /// Waits for replies to the permissions that rang, gives each to OpenCode, once, and reports its result.
 ///
-/// What the relay keeps survives a restart of the bridge: the permission then rings again under the same ID, which
-/// the relay doesn't deliver twice, and the wait finds the reply.
+/// Replies at the relay survive a restart of the bridge: the permission then rings again under the same ID,
+/// which the relay doesn't deliver twice, and the wait finds the reply.
 actor ReplyDesk {
-    /// What it works with.
+    /// Its dependencies.
     struct Parts: Sendable {
         /// Waits for the reply to an event, a limited time.
         let wait: @Sendable (_ eventID: String) async -> RelayClient.Wait
@@ -48,7 +48,7 @@ actor ReplyDesk {
     private var active = 0
     /// The events whose replies are being given to OpenCode.
     private var inUse: Set<String> = []
-    /// How the requests of those ended that are over.
+    /// How requests ended, by the IDs of their events.
     private var ends: [String: RequestEnd] = [:]
     /// Whether the log says that the relay takes no results.
     private var isUnsupportedNoted = false

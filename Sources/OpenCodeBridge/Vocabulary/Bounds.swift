@@ -161,12 +161,14 @@ enum Bounds {
     static let replyPauseMin: Duration = .seconds(1)
     /// The maximum of these pauses, unless the relay asks for up to ``postPauseMax``.
     static let replyPauseMax: Duration = .seconds(30)
-    /// How often an event is acknowledged, at most: longer than an event can be queued.
+    /// Maximum attempts to acknowledge an event; together they take longer than an event can be queued.
     static let acknowledgementsMax = 60
-    /// How often a reply is given to OpenCode, at most: at least half a day, and less than the day after which the relay
-    /// forgets the event and can't keep the reply's result.
+    /// Maximum attempts to give a reply to OpenCode.
+    ///
+    /// Together they take at least half a day, and less than the day after which the relay forgets the event and
+    /// can't keep the reply's result.
     static let replyAttemptsMax = 1_800
-    /// How often a reply's result is reported, at most: longer than an event can be queued.
+    /// Maximum attempts to report a reply's result; together they take longer than an event can be queued.
     static let resultReportsMax = 60
     /// The longest time for `--repeat`, in minutes.
     static let repeatMinutesMax: Int64 = 15

@@ -1,7 +1,7 @@
 /// The schema's migration steps, in order; the raw value is the version that the database has after the step.
 ///
-/// A step is what ``SchemaTable/all`` marks as added by it. A released step is never edited: later changes are new steps,
-/// which can add tables and columns.
+/// A step adds the tables and columns that ``SchemaTable/all`` marks with it. A released step is never
+/// edited: later changes are new steps, which can add tables and columns.
 package enum SchemaStep: Int, CaseIterable, Sendable {
     /// Every table: created, or adopted from OpenCode's relay.
     case baseline = 1
