@@ -25,7 +25,7 @@ final class SQLStatements: Sendable {
     let insertItems: Insertion
     /// A page of one hash's history.
     let historyPage: String
-    /// The newest item of a hash that is beyond a number of items.
+    /// The newest of a hash's items beyond a limit.
     let firstItemBeyond: String
     let deleteItemsFrom: String
     let insertSchedules: Insertion
