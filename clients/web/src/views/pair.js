@@ -127,7 +127,8 @@ export function pairView(app, { announce, fragment, clearFragment, go }) {
         }
         await app.reload("pairings");
         announce(words);
-        go("#/");
+        // Not from what was opened meanwhile.
+        if (element.isConnected) go("#/");
         void app.refresh({ force: true });
     }
 

@@ -30,9 +30,22 @@ const shows = (selector, pattern) => until(`${selector} shows ${pattern}`, async
 });
 const go = (hash) => chromium.evaluate(`void (location.hash = ${JSON.stringify(hash)})`);
 const deliver = async (type, members) => relay.deliver(sender.secret, await sender.event(type, members));
-const notifications = "(await navigator.serviceWorker.getRegistration()).getNotifications().then((list) => list.map(({ title, body, actions }) => ({ title, body, actions: actions.map(({ action }) => action) })))";
-const notification = (title) => until(`the notification ${title}`,
-    async () => (await chromium.evaluate(notifications)).find((one) => one.title === title));
+/** Keeps what the worker showed: Chromium loses a notification whose list is asked for while it is being shown. */
+const record = `void (self.shown ??= (() => {
+    const list = [];
+    const show = ServiceWorkerRegistration.prototype.showNotification;
+    ServiceWorkerRegistration.prototype.showNotification = async function (title, options) {
+        await show.call(this, title, options);
+        list.push({ title, body: options.body, actions: (options.actions ?? []).map(({ action }) => action) });
+    };
+    return list;
+})())`;
+const notification = (title) => until(`the notification ${title}`, async () => {
+    const shown = JSON.parse(await inWorker("JSON.stringify(self.shown)"));
+    const found = shown.find((one) => one.title === title);
+    if (!found) throw new Error(`there are ${JSON.stringify(shown.map(({ title }) => title))}; ${chromium.complaints.join("; ")}`);
+    return found;
+});
 
 async function inWorker(expression) {
     const { targetInfos } = await chromium.call("Target.getTargets");
@@ -105,6 +118,7 @@ before(async () => {
     sender = await Sender.make(relay.url);
     chromium = await Program.start(Chromium);
     relay.sends = async (message) => {
+        await inWorker(record);
         await chromium.deliver(relay.url, JSON.stringify(message));
         return 100;
     };
@@ -313,8 +327,8 @@ test("a pairing without a key is named beside the other, and its answers are rea
         data: { eventType: "permission", serverID: "attic", sessionID: "s", eventID: "plain", actions: ["once"] } });
     const { body, actions } = await notification("Action needed");
     assert.deepEqual([body, actions], ["attic.local\nWants to use bash.", ["once"]]);
-    await until("the row", () => chromium.evaluate("document.querySelector('.row .waiting') !== null"));
-    await chromium.evaluate("[...document.querySelectorAll('.row')].find(({ innerText }) => innerText.includes('attic.local')).click()");
+    await until("the row", () => chromium.evaluate(
+        "[...document.querySelectorAll('.row')].some((row) => row.innerText.includes('attic.local') && (row.click(), true))"));
     await shows(".item", /the relay could read this/);
     await chromium.click("[data-action=once]");
     assert.deepEqual(await until("the reply", async () => relay.events.get("plain").reply),

@@ -10,6 +10,7 @@ export class Chromium extends Program {
     #waiting = new Map();
     #count = 0;
     #session;
+    #sessions = new Map();
     /** Events of the browser: `{ method, params }`. */
     events = [];
 
@@ -40,9 +41,9 @@ export class Chromium extends Program {
         return error ? reject(new Error(error.message)) : resolve(result);
     }
 
-    call(method, params = {}) {
+    call(method, params = {}, sessionId = this.#session) {
         const id = ++this.#count;
-        this.#socket.send(JSON.stringify({ id, method, params, sessionId: this.#session }));
+        this.#socket.send(JSON.stringify({ id, method, params, sessionId }));
         return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
     }
 
@@ -52,24 +53,20 @@ export class Chromium extends Program {
             params }) => method === "Page.domContentEventFired" || params?.loaderId === loaderId));
     }
 
-    async evaluate(expression) {
+    async evaluate(expression, session = this.#session) {
         const { result, exceptionDetails } = await this.call("Runtime.evaluate",
-            { expression: `(async () => (${expression}))()`, awaitPromise: true, returnByValue: true, userGesture: true });
+            { expression: `(async () => (${expression}))()`, awaitPromise: true, returnByValue: true, userGesture: true }, session);
         if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
         return result.value;
     }
 
     /** Evaluates an expression in another target, such as the worker. */
     async inTarget(targetId, expression) {
-        const page = this.#session;
-        this.#session = undefined;
-        const { sessionId } = await this.call("Target.attachToTarget", { targetId, flatten: true });
-        this.#session = sessionId;
-        try {
-            return await this.evaluate(expression);
-        } finally {
-            this.#session = page;
+        if (!this.#sessions.has(targetId)) {
+            const { sessionId } = await this.call("Target.attachToTarget", { targetId, flatten: true });
+            this.#sessions.set(targetId, sessionId);
         }
+        return this.evaluate(expression, this.#sessions.get(targetId));
     }
 
     click(selector) {
