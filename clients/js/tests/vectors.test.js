@@ -5,6 +5,7 @@ import { Envelope, EnvelopeError, PairingKeys, SealedReply, SealedResult } from 
 import { concatenate, decodeBase64URL, decodeUTF8, encodeBase64URL, encodeHex, encodeUTF8 } from "../src/bytes.js";
 import { cryptography, hkdf } from "../src/cryptography.js";
 import { sealPlaintext } from "../src/envelope.js";
+import { membersOfRequest } from "../src/questions.js";
 
 const vectors = JSON.parse(readFileSync(new URL("../../vectors/sealed.json", import.meta.url), "utf8"));
 const bytes = (hex) => Uint8Array.from(Buffer.from(hex, "hex"));
@@ -51,6 +52,7 @@ test("sealing gives exactly the vectors' envelopes, and opening their content", 
             [content.title, content.body, content.sessionID, content.serverID, content.eventID, content.sentAt],
             [members.t, members.b, members.s, members.v, members.i, members.at], name);
         assert.deepEqual([content.ttl, content.notification], [members.ttl, members.n], name);
+        assert.deepEqual(content.request && JSON.parse(JSON.stringify(membersOfRequest(content.request))), members.q, name);
     }
 });
 
@@ -67,8 +69,8 @@ test("replies are sealed, opened and refused as in the vectors", async () => {
         const keys = await PairingKeys.derive(pairingSecret);
         assert.equal(await sealPlaintext(keys, `reply/${eventID}`, plaintext, bytes(nonce), "replyKey"), sealed, name);
         const reply = await SealedReply.open({ keys, eventID, sealed });
-        const { a, b, at } = JSON.parse(plaintext);
-        assert.deepEqual([reply.action, reply.text, reply.sentAt, reply.keys], [a, b, at, keys], name);
+        const { a, b, at, q } = JSON.parse(plaintext);
+        assert.deepEqual([reply.action, reply.text, reply.answers, reply.sentAt, reply.keys], [a, b, q, at, keys], name);
     }
     for (const { name, pairingSecret, eventID, sealed, reason } of vectors.refuseReply) {
         const keys = await PairingKeys.derive(pairingSecret);
