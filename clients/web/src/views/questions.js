@@ -13,7 +13,7 @@ export function newDrafts(questions) {
 
 /** A form. `send` gets the answers, and returns what went wrong, if anything. */
 export function questionForm(questions, drafts, send) {
-    const problems = questions.map(() => h("p", { class: "problem", role: "alert" }));
+    const problems = questions.map((_, index) => h("p", { id: `q${index}-problem`, class: "problem", role: "alert" }));
     const failure = h("p", { class: "problem", role: "alert" });
     const submit = h("button", { id: "answer", class: "button primary", type: "submit", "data-action": "answer" }, words.send);
     const parts = questions.map((question, index) => part(question, drafts[index], index, problems[index]));
@@ -49,7 +49,7 @@ function part({ text, heading, options, isMultiple, allowsText, isOptional }, dr
         for (const input of inputs) input.checked = false;
     });
     const hint = [options.length > 0 && isMultiple && words.several, isOptional && words.optional].filter(Boolean).join(" ");
-    return h("fieldset", {},
+    return h("fieldset", { "aria-describedby": problem.id },
         h("legend", {}, heading && foreign("span", { class: "quiet" }, heading), foreign("strong", {}, text), hint && h("small", {}, hint)),
         ...options.map(({ label, detail }, number) => h("label", { class: "choice" }, inputs[number],
             h("span", {}, foreign("span", {}, label), detail && foreign("small", {}, detail)))),

@@ -93,6 +93,22 @@ test("a rejection has the person's words", async () => {
     await shows(".fate", /isn't your sender's/);
 });
 
+test("a question's answer is chosen or written, and reaches the sender", async () => {
+    const questions = [{ text: "Which <b>database</b>?", options: [{ label: "SQLite" }, { label: "<i>Postgres</i>" }], allowsText: true },
+        { text: "Why?", allowsText: true }];
+    await deliver("permission", { eventID: "que_1", title: "Question: Service", body: "Which database?", request: { questions } });
+    await clickAlert("Question: Service");
+    await shows(".questions", /Which <b>database<\/b>\?.*<i>Postgres<\/i>.*Why\?/s);
+    await firefox.click("#q0-1");
+    await firefox.type("#q1-own", "It is there");
+    await firefox.click("#answer");
+    const reply = await until("the reply", async () => relay.events.get("que_1").reply);
+    const { action, answers } = await sender.openReply("que_1", reply);
+    assert.deepEqual([action, answers], ["answer", [["<i>Postgres</i>"], ["It is there"]]]);
+    relay.report("que_1", await sender.result("que_1", reply.sealed, "taken"));
+    await shows(".fate", /The agent has your answer.*It is there/s);
+});
+
 test("an answer from elsewhere shows while the request is open", async () => {
     await deliver("permission", { eventID: "per_3", title: "Action Needed: Wait", body: "bash: ls", actions: ["once"] });
     await clickAlert("Action Needed: Wait");
