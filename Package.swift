@@ -81,7 +81,7 @@ let package = Package(
         library("WebClient", ["CCurl"], cFacing),
         library("Cryptography", ["COpenSSL"], cFacing),
         library("APNs", ["Cryptography", "Delays", "HTTP2", "Network", "JSON"], cFacing),
-        library("WebPush", ["CCurl", "Cryptography", "Delays", "JSON", "Network"], cFacing),
+        library("WebPush", ["Cryptography", "Delays", "HTTP2", "JSON", "Network"], cFacing),
         .executableTarget(
             name: "Relay",
             dependencies: [
@@ -142,7 +142,8 @@ let package = Package(
             "APNsTests", ["APNs", "COpenSSL", "HTTP2", "HTTP2Testing", "JSON", "Network", "OwnThread"],
             exclude: ["http2-server.mjs"]),
         tests(
-            "WebPushTests", ["COpenSSL", "Cryptography", "HTTP2Testing", "JSON", "Network", "WebPush"],
+            "WebPushTests",
+            ["COpenSSL", "Cryptography", "HTTP2", "HTTP2Testing", "JSON", "Network", "WebPush"],
             exclude: ["push-service.mjs"]),
         // A library, because each program's tests check its table of commands.
         .target(

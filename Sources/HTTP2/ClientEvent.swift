@@ -57,7 +57,7 @@ extension ClientEvent {
 package struct ClientLimits: Sendable {
     /// The response fields to keep, in lower case; others are dropped.
     package var keptFields: [StaticString] = []
-    /// The maximum size of a response's body in bytes; the rest is dropped.
+    /// The maximum size of a response's body in bytes; a response ends there.
     package var bodyBytes = 4096
     /// SETTINGS_MAX_HEADER_LIST_SIZE and the limit of one response's kept fields, in bytes.
     package var headerListBytes = 8 * 1024

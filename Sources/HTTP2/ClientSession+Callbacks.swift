@@ -70,7 +70,9 @@ extension ClientSession {
 
     private func data(_ stream: Int32, _ bytes: UnsafeBufferPointer<UInt8>) {
         guard let slot = native.slot(of: stream) else { return }
-        unsafe streams.data(slot, bytes)
+        guard unsafe !streams.data(slot, bytes) else { return }
+        // The rest of the response would only cost; without memory it is dropped instead.
+        try? native.submitReset(stream, .cancel)
     }
 
     private func frameReceived(_ frame: UnsafePointer<nghttp2_frame>?) {

@@ -53,6 +53,13 @@ struct ClientStreams {
         isClosing = true
     }
 
+    /// What a response has so far; `nil` before its status.
+    func partialResponse(_ slot: StreamSlot) -> ClientResponse? {
+        let stream = slots[slot]
+        guard stream.status >= 200 else { return nil }
+        return ClientResponse(status: stream.status, fields: stream.fields, body: stream.responseBody)
+    }
+
     /// Fails all requests without an event; `wasSent` tells whether a stream was sent.
     mutating func abandon(_ wasSent: (Int32) -> Bool) {
         isClosing = true
@@ -73,10 +80,13 @@ struct ClientStreams {
         unsafe slots[slot].header(name, value, isPseudo: isPseudo, limit: limits.headerListBytes)
     }
 
-    /// Appends to a response's body, dropping what exceeds the limit.
-    mutating func data(_ slot: StreamSlot, _ bytes: UnsafeBufferPointer<UInt8>) {
+    /// Appends to a response's body; false at the limit, where the response counts as complete.
+    mutating func data(_ slot: StreamSlot, _ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         let room = limits.bodyBytes - slots[slot].responseBody.count
         unsafe slots[slot].responseBody.append(contentsOf: bytes.prefix(room))
+        guard bytes.count > room else { return true }
+        responseEnded(slot)
+        return false
     }
 
     /// Completes the response.

@@ -41,6 +41,14 @@ package final class HTTP2ClientConnection: ChannelHandler, SessionConnection {
             to: endpoint, through: proxy, tls: tls, on: loop, timeout: timeout, handler: self)
     }
 
+    /// Takes over a channel that has just been established and whose peer chose `h2`; `connectionOpened` follows.
+    package func take(_ channel: Channel) {
+        precondition(self.channel == nil, "a connection connects once")
+        self.channel = channel
+        channel.handler = self
+        channelActive(channel)
+    }
+
     /// The number of requests waiting for a response.
     package var openStreamCount: Int { session.openStreamCount }
 
@@ -52,6 +60,13 @@ package final class HTTP2ClientConnection: ChannelHandler, SessionConnection {
 
     /// The server's address once connected.
     package var remoteAddress: SocketAddress? { channel?.remoteAddress }
+
+    /// A response that is incomplete, or was when its request failed; `nil` before its status.
+    ///
+    /// Only until the request's event was handled.
+    package func partialResponse(_ slot: StreamSlot) -> ClientResponse? {
+        session.streams.partialResponse(slot)
+    }
 
     // MARK: The owner's side
 

@@ -40,6 +40,8 @@ package enum ChannelCloseReason: Equatable, Sendable, CustomStringConvertible {
     case unresolved(String)
     /// No address accepted the connection; with the last error number.
     case connectFailed(errno: Int32)
+    /// The name has no public address, and only those were allowed.
+    case notPublic
     /// The proxy did not open a tunnel; with the reason.
     case proxy(String)
     /// The TLS handshake or a record failed; with OpenSSL's message.
@@ -56,6 +58,7 @@ package enum ChannelCloseReason: Equatable, Sendable, CustomStringConvertible {
         case .failed(let code): errorText(code)
         case .unresolved(let detail): "name not resolved: \(detail)"
         case .connectFailed(let code): "cannot connect: \(errorText(code))"
+        case .notPublic: "the name has no public address"
         case .proxy(let detail): "the proxy: \(detail)"
         case .tls(let detail): "TLS: \(detail)"
         case .connectTimeout: "connecting timed out"

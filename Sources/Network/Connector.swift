@@ -7,14 +7,19 @@ extension Channel {
     /// Resolves the name and tries the addresses in turn, each with a share of the time. `handler` receives
     /// ``ChannelHandler/channelActive(_:)`` or ``ChannelHandler/channelClosed(_:reason:)``.
     ///
-    /// - Parameter proxy: The proxy to connect through, which then resolves the name; `nil` connects directly.
+    /// - Parameters:
+    ///   - proxy: The proxy to connect through, which then resolves the name; `nil` connects directly.
+    ///   - onlyPublic: For hosts that strangers name: connects to public addresses only, and the lookup delays no
+    ///     others. Without effect on a proxy.
     package static func connect(
-        to endpoint: Endpoint, through proxy: ConnectProxy? = nil, tls: TLSClientContext?, on loop: EventLoop,
-        timeout: Duration, handler: any ChannelHandler
+        to endpoint: Endpoint, through proxy: ConnectProxy? = nil, onlyPublic: Bool = false,
+        tls: TLSClientContext?, on loop: EventLoop, timeout: Duration, handler: any ChannelHandler
     ) -> Channel {
         let channel = Channel(on: loop, isTLS: tls != nil, handler: handler)
         let connector = Connector(
-            channel: channel, endpoint: endpoint, proxy: proxy, tls: tls, deadline: loop.now + timeout)
+            channel: channel, endpoint: endpoint, proxy: proxy, onlyPublic: onlyPublic && proxy == nil,
+            tls: tls,
+            deadline: loop.now + timeout)
         channel.startTimer(timeout) { [weak channel] in channel?.finish(.connectTimeout) }
         connector.start()
         return channel
@@ -32,6 +37,7 @@ extension Channel {
     private let loop: EventLoop
     private let endpoint: Endpoint
     private let proxy: ConnectProxy?
+    private let onlyPublic: Bool
     private var tunnel: ProxyTunnel?
     private let tls: TLSClientContext?
     private let deadline: MonotonicTime
@@ -43,13 +49,14 @@ extension Channel {
     private var itself: Connector?
 
     init(
-        channel: Channel, endpoint: Endpoint, proxy: ConnectProxy?, tls: TLSClientContext?,
+        channel: Channel, endpoint: Endpoint, proxy: ConnectProxy?, onlyPublic: Bool, tls: TLSClientContext?,
         deadline: MonotonicTime
     ) {
         self.channel = channel
         loop = channel.loop
         self.endpoint = endpoint
         self.proxy = proxy
+        self.onlyPublic = onlyPublic
         self.tls = tls
         self.deadline = deadline
     }
@@ -58,24 +65,28 @@ extension Channel {
         itself = self
         let endpoint = proxy?.endpoint ?? endpoint
         if let address = SocketAddress(ip: endpoint.host, port: endpoint.port) {
-            addresses = [address]
             // Deferred, because failing now would call the handler before `connect` returns.
-            return loop.atTurnEnd { [self] in tryNext() }
+            return loop.atTurnEnd { [self] in tryAll([address]) }
         }
         let bound = LoopBound(self, on: loop)
-        Resolver.shared.resolve(endpoint, on: loop) { result in
+        let resolver = onlyPublic ? Resolver.crowd : .shared
+        resolver.resolve(endpoint, on: loop) { result in
             bound.value.resolved(result)
         }
     }
 
     private func resolved(_ result: Result<[SocketAddress], Resolver.LookupFailure>) {
         switch result {
-        case .success(let found):
-            addresses = found
-            tryNext()
+        case .success(let found): tryAll(found)
         case .failure(let failure):
             end { $0.finish(.unresolved(failure.text)) }
         }
+    }
+
+    private func tryAll(_ found: [SocketAddress]) {
+        addresses = onlyPublic ? found.filter(\.isPublic) : found
+        guard !addresses.isEmpty else { return end { $0.finish(.notPublic) } }
+        tryNext()
     }
 
     private func tryNext() {

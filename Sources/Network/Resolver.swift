@@ -1,12 +1,13 @@
 import CEvent
 import Glibc
 
-/// Resolves names with the system's blocking resolver on one dedicated thread; caches nothing.
+/// Resolves names with the system's blocking resolver on threads that end when no name waits; caches nothing.
 final class Resolver: Sendable {
-    static let shared = Resolver()
-    /// The maximum number of names waiting for the thread.
-    ///
-    /// A relay rarely resolves more than two names.
+    /// For hosts that the operator names; a relay rarely resolves more than two.
+    static let shared = Resolver(threadsMax: 1)
+    /// For hosts that strangers name, whose name servers may stall.
+    static let crowd = Resolver(threadsMax: 128)
+    /// The maximum number of names waiting for a thread.
     static let waitingMax = 256
 
     private struct Question: Sendable {
@@ -19,18 +20,17 @@ final class Resolver: Sendable {
         let text: String
     }
 
-    private let waiting = Lock<[Question]>([])
-    private let pending = ThreadSemaphore()
+    private struct State {
+        var waiting: [Question] = []
+        var threads = 0
+    }
+
+    private let threadsMax: Int
+    private let state = Lock(State())
     /// Counts look-ups from a random start, so that relays that start together begin at different addresses.
     private let turns = Lock(Int.random(in: 0..<1_000))
 
-    private init() {
-        let context = unsafe Unmanaged.passRetained(self).toOpaque()
-        var thread = pthread_t()
-        let status = unsafe pthread_create(&thread, nil, runResolverThread, context)
-        precondition(status == 0, "pthread_create: \(status)")
-        pthread_detach(thread)
-    }
+    init(threadsMax: Int) { self.threadsMax = threadsMax }
 
     /// The addresses with those of the family that the system prefers rotated, so that successive connections begin at
     /// different ones.
@@ -48,25 +48,51 @@ final class Resolver: Sendable {
         _ endpoint: Endpoint, on loop: EventLoop,
         _ answer: @escaping @Sendable (Result<[SocketAddress], LookupFailure>) -> Void
     ) {
-        let accepted = waiting.withLock { waiting in
-            guard waiting.count < Self.waitingMax else { return false }
-            waiting.append(Question(endpoint: endpoint, loop: loop, answer: answer))
-            return true
+        let (isAccepted, needsThread) = state.withLock { state in
+            guard state.waiting.count < Self.waitingMax else { return (false, false) }
+            state.waiting.append(Question(endpoint: endpoint, loop: loop, answer: answer))
+            guard state.threads < threadsMax else { return (true, false) }
+            state.threads += 1
+            return (true, true)
         }
-        if accepted {
-            pending.signal()
-        } else {
-            loop.submit { answer(.failure(LookupFailure(text: "too many pending lookups"))) }
+        guard isAccepted else {
+            return loop.submit { answer(.failure(LookupFailure(text: "too many pending lookups"))) }
+        }
+        if needsThread { startThread() }
+    }
+
+    private func startThread() {
+        let context = unsafe Unmanaged.passRetained(self).toOpaque()
+        var thread = pthread_t()
+        let status = unsafe pthread_create(&thread, nil, runResolverThread, context)
+        guard status != 0 else { return _ = pthread_detach(thread) }
+        unsafe Unmanaged<Resolver>.fromOpaque(context).release()
+        let stranded = state.withLock { state -> [Question] in
+            state.threads -= 1
+            guard state.threads == 0 else { return [] }
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for question in stranded {
+            question.loop.submit { question.answer(.failure(LookupFailure(text: "no thread for it"))) }
         }
     }
 
     fileprivate func runThread() {
         unsafe pthread_setname_np(pthread_self(), "resolver")
-        while true {
-            pending.wait()
-            guard let question = waiting.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else { continue }
+        while let question = next() {
             let result = lookUp(question.endpoint)
             question.loop.submit { question.answer(result) }
+        }
+    }
+
+    private func next() -> Question? {
+        state.withLock { state in
+            guard !state.waiting.isEmpty else {
+                state.threads -= 1
+                return nil
+            }
+            return state.waiting.removeFirst()
         }
     }
 

@@ -60,11 +60,6 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Converts a `sockaddr` of another C library; nil if it is neither IPv4 nor IPv6.
-    package init?(sockaddr bytes: UnsafeRawPointer) {
-        unsafe self.init(bytes.assumingMemoryBound(to: sockaddr.self))
-    }
-
     /// Whether this is an IPv4 address, including an IPv4 client of a dual-stack socket.
     package var isIPv4: Bool { high == 0 && low >> 32 == Self.mappedPrefix >> 32 }
 

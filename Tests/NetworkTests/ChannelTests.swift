@@ -161,6 +161,14 @@ struct ChannelTests {
             _ = Channel.connect(to: closed, tls: nil, on: loop, timeout: .seconds(5), handler: refused)
             let reason = await refused.wait(on: loop) { $0.closed != nil }.closed
             #expect(reason == .connectFailed(errno: ECONNREFUSED))
+            for host in ["127.0.0.1", "localhost"] {
+                let hidden = Recorder()
+                let channel = Channel.connect(
+                    to: Endpoint(host: host, port: endpoint.port), onlyPublic: true, tls: nil, on: loop,
+                    timeout: .seconds(5), handler: hidden)
+                #expect(await hidden.wait(on: loop) { $0.closed != nil }.closed == .notPublic)
+                #expect(channel.stage == .name)
+            }
             let unknown = Recorder()
             let nowhere = Endpoint(host: "nowhere.invalid", port: 1)
             _ = Channel.connect(to: nowhere, tls: nil, on: loop, timeout: .seconds(20), handler: unknown)

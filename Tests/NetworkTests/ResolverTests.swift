@@ -25,4 +25,28 @@ struct ResolverTests {
         #expect(try first(["10.0.0.1"], 7) == ["10.0.0.1:443"])
         #expect(try first(["::1", "10.0.0.1", "::2"], 7) == ["[::1]:443", "10.0.0.1:443", "[::2]:443"])
     }
+
+    @Test("Names that wait for a few threads are all resolved")
+    func threads() async throws {
+        let loop = EventLoop(label: "resolver")
+        let resolver = Resolver(threadsMax: 3)
+        let endpoint = Endpoint(host: "localhost", port: 443)
+        for _ in 0..<3 {
+            let found = await withTaskGroup(of: Bool.self) { group in
+                for _ in 0..<20 {
+                    group.addTask {
+                        await withCheckedContinuation { continuation in
+                            resolver.resolve(endpoint, on: loop) { result in
+                                continuation.resume(
+                                    returning: (try? result.get())?.contains { $0.isLoopback } == true)
+                            }
+                        }
+                    }
+                }
+                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+            #expect(found == 20)
+        }
+        await loop.stop()
+    }
 }

@@ -6,159 +6,344 @@ import Testing
 /// A queue that `#expect` can change.
 private final class Queue {
     private(set) var state: SendQueue
+    var now = MonotonicTime(nanoseconds: 1_000_000_000)
 
-    init(_ settings: SenderSettings) { state = SendQueue(settings) }
+    init(_ change: (inout SenderSettings) -> Void = { _ in }) {
+        var settings = SenderSettings()
+        change(&settings)
+        state = SendQueue(settings)
+    }
 
-    func arrive(_ push: UInt64, host: String, bytes: Int, at now: MonotonicTime) -> SendQueue.Placement {
+    func arrive(_ push: UInt64, host: String, bytes: Int = 10) -> SendQueue.Placement {
         state.arrive(push, host: host, bytes: bytes, at: now)
     }
-    func next() -> UInt64? { state.next() }
-    func remove(_ push: UInt64) -> Bool { state.remove(push) }
-    func answered(host: String, at now: MonotonicTime) { state.answered(host: host, at: now) }
-    func ended(host: String) { state.ended(host: host) }
-    func failed(
-        host: String, _ cause: Unreachable.Cause, at now: MonotonicTime, random: Double
-    ) -> [UInt64] {
-        state.failed(host: host, cause, at: now, random: random)
+    func add(_ pushes: ClosedRange<UInt64>, _ host: String) {
+        for push in pushes { #expect(arrive(push, host: host) == .queued) }
     }
+    func next() -> SendQueue.Step? { state.next(at: now) }
+    /// All steps until there is nothing to do.
+    func steps() -> [SendQueue.Step] {
+        var steps: [SendQueue.Step] = []
+        while let step = next() { steps.append(step) }
+        return steps
+    }
+    /// The pushes that start now.
+    func starts() -> [UInt64] {
+        steps().compactMap { if case .start(let push, _) = $0 { push } else { nil } }
+    }
+    func remove(_ push: UInt64) -> Bool { state.remove(push) }
+    func opened(_ connection: UInt64, limit: Int? = 100, isHTTP2: Bool = true) {
+        state.opened(connection, isHTTP2: isHTTP2, at: now)
+        if let limit { state.limitChanged(connection, to: limit, at: now) }
+    }
+    func limitChanged(_ connection: UInt64, to limit: Int) {
+        state.limitChanged(connection, to: limit, at: now)
+    }
+    func ended(on connection: UInt64, _ end: SendQueue.End = .answered) {
+        state.ended(on: connection, end, at: now)
+    }
+    func leave(_ connection: UInt64) { state.leave(connection) }
+    func ponged(_ connection: UInt64) { state.ponged(connection, at: now) }
+    func closed(_ connection: UInt64, _ cause: Unreachable.Cause = .connectionClosed) -> [UInt64] {
+        state.closed(connection, cause, at: now, random: 1)
+    }
+    func check() -> [SendQueue.Care] { state.check(at: now) }
 }
 
 @Suite("The queue of pushes", .timeLimit(.minutes(1)))
 struct SendQueueTests {
-    private let now = MonotonicTime(nanoseconds: 1_000_000_000)
-
-    private func queue(_ change: (inout SenderSettings) -> Void = { _ in }) -> Queue {
-        var settings = SenderSettings()
-        change(&settings)
-        return Queue(settings)
-    }
-
-    private func add(_ pushes: ClosedRange<UInt64>, _ host: String, to queue: Queue) {
-        for push in pushes { #expect(queue.arrive(push, host: host, bytes: 10, at: now) == .queued) }
-    }
-
     @Test("hosts take turns")
     func turns() {
-        let queue = queue()
-        add(1...3, "a", to: queue)
-        add(11...12, "b", to: queue)
-        add(21...21, "c", to: queue)
-        #expect((0..<7).map { _ in queue.next() } == [1, 11, 21, 2, 12, 3, nil])
+        let queue = Queue()
+        queue.add(1...3, "a")
+        queue.add(11...12, "b")
+        queue.add(21...21, "c")
+        #expect(queue.steps() == [.open(1, for: 1), .open(2, for: 11), .open(3, for: 21)])
+        for connection in 1...3 { queue.opened(UInt64(connection)) }
+        #expect(queue.starts() == [1, 11, 21, 2, 12, 3])
         #expect(queue.state.underWay == 6)
         #expect(queue.state.waiting == 0)
         #expect(queue.state.waitingBytes == 0)
     }
 
-    @Test("a host at its limit lets others pass")
+    @Test("a host whose connections are full lets others pass")
     func hostLimit() {
-        let queue = queue { $0.underWayPerHostMax = 2 }
-        add(1...4, "a", to: queue)
-        add(11...11, "b", to: queue)
-        #expect((0..<4).map { _ in queue.next() } == [1, 11, 2, nil])
-        queue.answered(host: "a", at: now)
-        #expect(queue.next() == 3)
-        #expect(queue.next() == nil)
+        let queue = Queue { $0.connectionsPerHostMax = 1 }
+        queue.add(1...4, "a")
+        queue.add(11...11, "b")
+        _ = queue.steps()
+        queue.opened(1, limit: 2)
+        queue.opened(2)
+        #expect(queue.starts() == [1, 11, 2])
+        queue.ended(on: 1)
+        #expect(queue.starts() == [3])
     }
 
     @Test("the total is limited")
     func totalLimit() {
-        let queue = queue { $0.underWayMax = 2 }
-        add(1...2, "a", to: queue)
-        add(11...12, "b", to: queue)
-        #expect((0..<3).map { _ in queue.next() } == [1, 11, nil])
-        #expect(!queue.state.mayStart)
-        queue.ended(host: "a")
-        #expect(queue.state.mayStart)
-        #expect(queue.next() == 2)
+        let queue = Queue { $0.underWayMax = 2 }
+        queue.add(1...2, "a")
+        queue.add(11...12, "b")
+        _ = queue.steps()
+        queue.opened(1)
+        queue.opened(2)
+        #expect(queue.starts() == [1, 11])
+        #expect(!queue.state.mayGoOn)
+        queue.ended(on: 1)
+        #expect(queue.state.mayGoOn)
+        #expect(queue.next() == .start(2, on: 1))
     }
 
     @Test("pushes are refused when the queue, its bytes or a host's share are full")
     func full() {
-        let byCount = queue { $0.queuedMax = 2 }
-        add(1...2, "a", to: byCount)
-        #expect(byCount.arrive(3, host: "b", bytes: 1, at: now) == .full)
-        let byBytes = queue { $0.queuedBytesMax = 25 }
-        add(1...2, "a", to: byBytes)
-        #expect(byBytes.arrive(3, host: "b", bytes: 6, at: now) == .full)
-        #expect(byBytes.arrive(3, host: "b", bytes: 5, at: now) == .queued)
-        let byHost = queue { $0.queuedPerHostMax = 2 }
-        add(1...2, "a", to: byHost)
-        #expect(byHost.arrive(3, host: "a", bytes: 1, at: now) == .full)
-        #expect(byHost.arrive(3, host: "b", bytes: 1, at: now) == .queued)
+        let byCount = Queue { $0.queuedMax = 2 }
+        byCount.add(1...2, "a")
+        #expect(byCount.arrive(3, host: "b", bytes: 1) == .full)
+        let byBytes = Queue { $0.queuedBytesMax = 25 }
+        byBytes.add(1...2, "a")
+        #expect(byBytes.arrive(3, host: "b", bytes: 6) == .full)
+        #expect(byBytes.arrive(3, host: "b", bytes: 5) == .queued)
+        let byHost = Queue { $0.queuedPerHostMax = 2 }
+        byHost.add(1...2, "a")
+        #expect(byHost.arrive(3, host: "a", bytes: 1) == .full)
+        #expect(byHost.arrive(3, host: "b", bytes: 1) == .queued)
     }
 
     @Test("a removed push isn't started")
     func removed() {
-        let queue = queue()
-        add(1...3, "a", to: queue)
+        let queue = Queue()
+        queue.add(1...3, "a")
         #expect(queue.remove(1))
         #expect(!queue.remove(1))
-        #expect(queue.next() == 2)
+        #expect(queue.next() == .open(1, for: 2))
+        queue.opened(1)
+        #expect(queue.next() == .start(2, on: 1))
         #expect(!queue.remove(2), "it is under way")
         #expect(queue.remove(3))
         #expect(queue.next() == nil)
-        add(4...4, "a", to: queue)
-        #expect(queue.next() == 4)
+        queue.add(4...4, "a")
+        #expect(queue.next() == .start(4, on: 1))
     }
 
     @Test(
         "after failures a host's pushes fail until its time is over, then twice as long; an answer ends that")
     func backOff() {
-        let queue = queue {
+        let queue = Queue {
             $0.failuresBeforeRefusing = 2
             $0.backOffBase = .seconds(1)
         }
-        add(1...4, "a", to: queue)
-        add(11...11, "b", to: queue)
-        for _ in 0..<3 { _ = queue.next() }
-        #expect(queue.failed(host: "a", .connectFailed, at: now, random: 1) == [])
-        #expect(queue.failed(host: "a", .connectFailed, at: now, random: 1) == [3, 4])
-        #expect(queue.arrive(5, host: "a", bytes: 1, at: now) == .unreachable(.connectFailed))
-        #expect(queue.arrive(12, host: "b", bytes: 1, at: now) == .queued)
-        let soon = now + .milliseconds(1_999)
-        #expect(queue.arrive(5, host: "a", bytes: 1, at: soon) == .unreachable(.connectFailed))
-        let later = now + .seconds(2)
-        #expect(queue.arrive(5, host: "a", bytes: 1, at: later) == .queued)
-        while queue.next() != nil {}
-        #expect(queue.failed(host: "a", .tlsFailed, at: later, random: 1) == [])
-        #expect(
-            queue.arrive(6, host: "a", bytes: 1, at: later + .milliseconds(3_999)) == .unreachable(.tlsFailed)
-        )
-        #expect(queue.arrive(6, host: "a", bytes: 1, at: later + .seconds(4)) == .queued)
-        #expect(queue.next() == 6)
-        queue.answered(host: "a", at: later)
-        #expect(queue.arrive(7, host: "a", bytes: 1, at: later) == .queued)
-        #expect(queue.next() == 7)
-        #expect(
-            queue.failed(host: "a", .connectFailed, at: later, random: 1) == [],
-            "counted from the start again")
-        #expect(queue.arrive(8, host: "a", bytes: 1, at: later) == .queued)
+        queue.add(1...2, "a")
+        #expect(queue.next() == .open(1, for: 1))
+        #expect(queue.closed(1, .connectFailed) == [1, 2], "nothing else can take them")
+        queue.add(3...4, "a")
+        queue.add(11...11, "b")
+        #expect(queue.steps() == [.open(2, for: 3), .open(3, for: 11)])
+        #expect(queue.closed(2, .connectFailed) == [3, 4])
+        #expect(queue.arrive(5, host: "a") == .unreachable(.connectFailed))
+        #expect(queue.arrive(12, host: "b") == .queued)
+        let failedAt = queue.now
+        queue.now = failedAt + .milliseconds(1_999)
+        #expect(queue.arrive(5, host: "a") == .unreachable(.connectFailed))
+        queue.now = failedAt + .seconds(2)
+        queue.add(5...5, "a")
+        #expect(queue.next() == .open(4, for: 5))
+        #expect(queue.closed(4, .tlsFailed) == [5])
+        queue.now = failedAt + .milliseconds(5_999)
+        #expect(queue.arrive(6, host: "a") == .unreachable(.tlsFailed))
+        queue.now = failedAt + .seconds(6)
+        queue.add(6...6, "a")
+        #expect(queue.next() == .open(5, for: 6))
+        queue.opened(5)
+        #expect(queue.next() == .start(6, on: 5))
+        queue.ended(on: 5)
+        #expect(queue.closed(5) == [])
+        queue.add(7...7, "a")
+        #expect(queue.next() == .open(6, for: 7))
+        #expect(queue.closed(6, .connectFailed) == [7])
+        #expect(queue.arrive(8, host: "a") == .queued, "counted from the start again")
     }
 
-    @Test("requests that fail together are one failure")
-    func together() {
-        let queue = queue {
-            $0.failuresBeforeRefusing = 1
-            $0.backOffBase = .seconds(1)
+    @Test(
+        "a further connection that fails keeps the first one's pushes waiting, and isn't tried again at once")
+    func furtherFailure() {
+        let queue = Queue { $0.backOffBase = .seconds(1) }
+        queue.add(1...3, "a")
+        _ = queue.steps()
+        queue.opened(1, limit: 1)
+        #expect(queue.steps() == [.start(1, on: 1), .open(2, for: 2)])
+        #expect(queue.closed(2, .connectFailed) == [])
+        #expect(queue.steps() == [])
+        queue.ended(on: 1)
+        #expect(queue.steps() == [.start(2, on: 1), .open(3, for: 3)], "the answer ended the wait")
+    }
+
+    @Test("a service that closes connections at once is a failed one; one that answers first isn't")
+    func closing() {
+        let queue = Queue()
+        queue.add(1...2, "a")
+        _ = queue.steps()
+        queue.opened(1, limit: nil, isHTTP2: false)
+        #expect(queue.closed(1) == [1, 2])
+        queue.add(3...4, "a")
+        for (push, connection) in [(UInt64(3), UInt64(2)), (4, 3)] {
+            #expect(queue.next() == .open(connection, for: push))
+            queue.opened(connection, limit: nil, isHTTP2: false)
+            #expect(queue.next() == .start(push, on: connection))
+            queue.leave(connection)
+            queue.ended(on: connection)
+            #expect(queue.state.isDone(connection))
+            #expect(queue.closed(connection) == [])
         }
-        add(1...100, "a", to: queue)
-        while queue.next() != nil {}
-        for _ in 0..<100 { _ = queue.failed(host: "a", .connectFailed, at: now, random: 1) }
-        #expect(queue.arrive(101, host: "a", bytes: 1, at: now + .seconds(1)) == .queued)
-        #expect(queue.state.underWay == 0)
     }
 
     @Test("hosts that nobody sends to any more are forgotten, and those that others send to aren't")
     func manyHosts() {
-        let queue = queue()
-        add(1...1, "kept", to: queue)
+        let queue = Queue()
+        queue.add(1...1, "kept")
+        #expect(queue.next() == .open(1, for: 1))
+        queue.opened(1)
         for number in 0..<UInt64(3 * SendQueue.hostsMax) {
-            add(number + 10...number + 10, "\(number)", to: queue)
-            _ = queue.next()
-            if number > 0 { queue.answered(host: "\(number)", at: now) }
+            queue.add(number + 10...number + 10, "\(number)")
+            #expect(queue.remove(number + 10))
+            #expect(queue.starts() == (number == 0 ? [1] : []))
         }
-        #expect(
-            queue.state.hasAnswered("\(3 * SendQueue.hostsMax - 1)", since: MonotonicTime(nanoseconds: 0)))
-        #expect(!queue.state.hasAnswered("1", since: MonotonicTime(nanoseconds: 0)))
+        #expect(queue.state.hosts["kept"] != nil)
+        #expect(queue.state.hosts.count <= SendQueue.hostsMax)
+    }
+}
+
+@Suite("The connections of the queue", .timeLimit(.minutes(1)))
+struct SendQueueConnectionTests {
+    @Test("a burst waits for the service's limit, shares a connection, and opens further ones one by one")
+    func burst() {
+        let queue = Queue()
+        queue.add(1...500, "a")
+        #expect(queue.steps() == [.open(1, for: 1)])
+        queue.opened(1, limit: nil)
+        #expect(queue.starts() == [1])
+        queue.limitChanged(1, to: 100)
+        #expect(queue.starts().count == 99)
+        #expect(queue.steps() == [], "one connection is being made")
+        for connection: UInt64 in 2...4 {
+            queue.opened(connection, limit: 1_000)
+            #expect(queue.starts().count == 100, "a connection takes streamsPerConnectionMax")
+        }
+        #expect(queue.state.connections.count == 4)
+        #expect(queue.steps() == [])
+        queue.ended(on: 3)
+        #expect(queue.steps() == [.start(401, on: 3)])
+    }
+
+    @Test("an HTTP/1.1 connection takes one request at a time")
+    func one() {
+        let queue = Queue { $0.connectionsPerHostMax = 2 }
+        queue.add(1...3, "a")
+        _ = queue.steps()
+        queue.opened(1, limit: nil, isHTTP2: false)
+        #expect(queue.steps() == [.start(1, on: 1), .open(2, for: 2)])
+        queue.opened(2, limit: nil, isHTTP2: false)
+        #expect(queue.starts() == [2])
+        queue.ended(on: 1)
+        #expect(queue.starts() == [3])
+    }
+
+    @Test("a limit of 0 starts nothing until it rises; refusals lower it, and answers raise it again")
+    func limits() {
+        let queue = Queue { $0.connectionsPerHostMax = 1 }
+        queue.add(1...20, "a")
+        _ = queue.steps()
+        queue.opened(1, limit: 0)
+        #expect(queue.steps() == [])
+        queue.limitChanged(1, to: 5)
+        #expect(queue.starts().count == 5)
+        queue.ended(on: 1, .refused)
+        queue.ended(on: 1, .refused)
+        #expect(queue.starts() == [], "three are under way")
+        queue.ended(on: 1)
+        #expect(queue.starts().count == 2)
+        for _ in 0..<3 { queue.ended(on: 1, .refused) }
+        #expect(!queue.state.isDone(1))
+        queue.ended(on: 1, .refused)
+        #expect(queue.state.isDone(1), "it refuses even a single request")
+    }
+
+    @Test("a host without a connection gets the one that has been idle the longest; many hosts get one each")
+    func crowd() {
+        let queue = Queue { $0.connectionsMax = 4 }
+        for number: UInt64 in 1...4 {
+            queue.add(number...number, "\(number)")
+            #expect(queue.next() == .open(number, for: number))
+            queue.opened(number, limit: 1)
+            #expect(queue.next() == .start(number, on: number))
+        }
+        queue.add(5...5, "5")
+        queue.add(6...6, "6")
+        queue.add(7...7, "1")
+        #expect(queue.steps() == [], "all are busy, and no host gets a second one")
+        queue.now = queue.now + .seconds(1)
+        queue.ended(on: 2)
+        #expect(queue.steps() == [.open(5, for: 5, closing: 2)])
+        #expect(queue.closed(2) == [])
+        queue.ended(on: 3, .unanswered)
+        #expect(queue.closed(3) == [])
+        #expect(queue.steps() == [.open(6, for: 6)])
+        queue.ended(on: 1)
+        #expect(queue.steps() == [.start(7, on: 1)])
+    }
+
+    @Test("pushes that wait for a connection of their own and time out leave the next host its turn")
+    func crowdTimeout() {
+        let queue = Queue { $0.connectionsMax = 1 }
+        queue.add(1...1, "a")
+        _ = queue.steps()
+        queue.opened(1, limit: 1)
+        _ = queue.steps()
+        queue.add(2...2, "b")
+        queue.add(3...3, "c")
+        #expect(queue.steps() == [])
+        #expect(queue.remove(2))
+        queue.ended(on: 1)
+        #expect(queue.steps() == [.open(2, for: 3, closing: 1)])
+    }
+
+    @Test("a service that owes answers gets a PING, no pushes, and is left if it stays silent")
+    func silence() {
+        let queue = Queue { $0.connectionsPerHostMax = 1 }
+        queue.add(1...1, "a")
+        _ = queue.steps()
+        queue.opened(1)
+        queue.now = queue.now + .seconds(60)
+        #expect(queue.check() == [], "an idle service owes nothing")
+        #expect(queue.starts() == [1])
+        queue.now = queue.now + .milliseconds(1_999)
+        #expect(queue.check() == [])
+        queue.now = queue.now + .milliseconds(1)
+        #expect(queue.check() == [.ping(1)])
+        queue.add(2...2, "a")
+        #expect(queue.steps() == [])
+        queue.ponged(1)
+        #expect(queue.starts() == [2])
+        queue.now = queue.now + .seconds(2)
+        #expect(queue.check() == [.ping(1)])
+        queue.now = queue.now + .milliseconds(2_999)
+        #expect(queue.check() == [])
+        queue.now = queue.now + .milliseconds(1)
+        #expect(queue.check() == [.close(1)])
+    }
+
+    @Test("an idle connection is closed after a while")
+    func idle() {
+        let queue = Queue()
+        queue.add(1...1, "a")
+        _ = queue.steps()
+        queue.opened(1, limit: nil, isHTTP2: false)
+        _ = queue.steps()
+        queue.ended(on: 1)
+        queue.now = queue.now + .seconds(109)
+        #expect(queue.check() == [])
+        queue.now = queue.now + .seconds(1)
+        #expect(queue.check() == [.close(1)])
+        #expect(queue.closed(1) == [])
+        #expect(queue.state.connections.isEmpty)
     }
 }

@@ -45,7 +45,7 @@ function answer(request, response) {
       case '/stalled-body': return response.writeHead(201, { 'Content-Length': '10' }).write('x')
       case '/freeze': if (session) session.isFrozen = true; return
       case '/reset': return request.stream && session ? request.stream.close(2) : request.socket.resetAndDestroy()
-      case '/leave': response.writeHead(201).end(); return session?.close()
+      case '/leave': response.writeHead(201, session ? {} : { Connection: 'close' }).end(); return session?.close()
       default: return response.writeHead(201, { Location: `https://push.example/m/${seen.requests}`, TTL: '60' }).end()
     }
   })

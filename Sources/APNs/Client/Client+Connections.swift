@@ -233,7 +233,7 @@ extension ConnectionEnd {
         case .notHTTP2: .http2NotOffered
         case .protocolFailure: .protocolError
         case .channel(.unresolved): .nameNotResolved
-        case .channel(.connectFailed), .channel(.proxy): .connectFailed
+        case .channel(.connectFailed), .channel(.proxy), .channel(.notPublic): .connectFailed
         case .channel(.connectTimeout): .connectTimeout
         case .channel(.tls): .tlsFailed
         case .channel(.local), .channel(.peer), .channel(.failed), .channel(.flushTimeout): .connectionClosed

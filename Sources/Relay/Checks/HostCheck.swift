@@ -61,7 +61,7 @@ enum HostCheck {
             }
         case .tls(let detail): tls(detail)
         case .proxy(let detail): (.proxyRefused, "the proxy: \(detail)")
-        case .peer, .failed, .local, .flushTimeout:
+        case .peer, .failed, .local, .flushTimeout, .notPublic:
             (.tlsFailed, "closed during the TLS handshake: \(reason)")
         }
     }

@@ -1,17 +1,39 @@
+internal import HTTP2
+
 /// The header fields of a request for message delivery (RFC 8030, section 5).
 enum RequestHeaders {
-    /// The fields, each as `name: value`.
-    static func fields(for handling: Handling, authorization: String, service: PushService) -> [String] {
-        var fields = [
-            "TTL: \(handling.timeToLive)", "Urgency: \(handling.urgency.rawValue)",
-            "Content-Encoding: aes128gcm", "Content-Type: application/octet-stream",
-            "Authorization: \(authorization)",
-        ]
-        if let topic = handling.topic { fields.append("Topic: \(topic.text)") }
-        if service == .microsoft {
+    /// The fields, as HTTP/2 has them.
+    ///
+    /// HPACK indexes none that differ from push to push, nor what lets its reader push: the path and the token.
+    static func fields(
+        for handling: Handling, to endpoint: PushEndpoint, authorization: String, bodyBytes: Int
+    ) -> HeaderFields {
+        var fields = HeaderFields()
+        fields.reserveCapacity(fieldCount: 13, byteCount: 1_024)
+        fields.append(":method", "POST" as StaticString)
+        fields.append(":scheme", "https" as StaticString)
+        fields.append(":authority", endpoint.authority)
+        fields.append(":path", endpoint.path, indexed: false)
+        fields.append("authorization", authorization, indexed: false)
+        fields.append("content-encoding", "aes128gcm" as StaticString)
+        fields.append("content-type", "application/octet-stream" as StaticString)
+        fields.append("content-length", String(bodyBytes), indexed: false)
+        fields.append("user-agent", "apn-relay" as StaticString)
+        fields.append("ttl", String(handling.timeToLive))
+        fields.append("urgency", handling.urgency.rawValue)
+        if let topic = handling.topic { fields.append("topic", topic.text, indexed: false) }
+        if PushService(host: endpoint.host) == .microsoft {
             // WNS refuses requests whose policy contradicts the time to live.
-            fields.append("X-WNS-Cache-Policy: \(handling.timeToLive > 0 ? "cache" : "no-cache")")
+            fields.append("x-wns-cache-policy", handling.timeToLive > 0 ? "cache" : "no-cache" as String)
         }
         return fields
+    }
+
+    /// The head of the same request in HTTP/1.1.
+    static func head(_ fields: HeaderFields) -> [UInt8] {
+        var lines = ["POST \(fields.string(":path") ?? "/") HTTP/1.1"]
+        lines.append("host: \(fields.string(":authority") ?? "")")
+        lines += fields.strings.filter { !$0.name.hasPrefix(":") }.map { "\($0.name): \($0.value)" }
+        return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
     }
 }

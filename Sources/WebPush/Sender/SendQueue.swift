@@ -1,13 +1,15 @@
 internal import Delays
 internal import Network
 
-/// Decides which pushes wait, start or fail at once: a pure value.
+/// Decides which pushes wait, start or fail at once, and which connections are opened and closed: a pure value.
 ///
-/// Hosts take turns, so that one with many pushes, or one that stalls, delays only its own.
+/// Hosts take turns, so that one with many pushes, or one that stalls, delays only its own. A push starts when a
+/// connection to its host has room. A host that can do nothing now has no turn until something happens to it, so each
+/// decision takes constant time. Connections have numbers that aren't used again.
 struct SendQueue {
     /// What happens to a new push.
     enum Placement: Equatable {
-        /// It waits; ``SendQueue/next()`` names it when it may start.
+        /// It waits; ``SendQueue/next(at:)`` names it when it may start.
         case queued
         /// The queue is full.
         case full
@@ -15,18 +17,24 @@ struct SendQueue {
         case unreachable(Unreachable.Cause)
     }
 
-    private struct Host {
-        var underWay = 0
+    /// What to do next.
+    enum Step: Equatable {
+        /// Send a push, which is now counted as under way.
+        case start(UInt64, on: UInt64)
+        /// Open a connection with this number to the host of a push, and close an idle one if that takes its place.
+        case open(UInt64, for: UInt64, closing: UInt64? = nil)
+    }
+
+    struct Host {
         var waiting = Line<UInt64>()
         /// Whether it is among those that take turns.
         var hasTurn = false
+        var connections: [UInt64] = []
         var backOff: BackOff
-        /// Until when pushes fail, and why.
+        /// Until when it gets no new connection, and why.
         var refusal: (until: MonotonicTime, cause: Unreachable.Cause)?
-        /// When it last answered a push.
-        var answeredAt: MonotonicTime?
 
-        var isIdle: Bool { underWay == 0 && !hasTurn }
+        func isRefused(at now: MonotonicTime) -> Bool { refusal.map { $0.until > now } ?? false }
     }
 
     private struct Waiting {
@@ -34,59 +42,51 @@ struct SendQueue {
         let bytes: Int
     }
 
-    /// From this number of hosts on, those without pushes are forgotten.
+    /// From this number of hosts on, those without pushes and connections are forgotten.
     static let hostsMax = 1_000
 
-    private let settings: SenderSettings
-    private var hosts: [String: Host] = [:]
+    let settings: SenderSettings
+    var hosts: [String: Host] = [:]
+    var connections: [UInt64: Connection] = [:]
+    private var lastConnection: UInt64 = 0
     private var pushes: [UInt64: Waiting] = [:]
-    /// The hosts with waiting pushes, and some that had; each is here once.
+    /// The hosts with waiting pushes that may be able to do something, each once.
     private var turns = Line<String>()
+    /// Those that wait for any connection to become idle or end; they have their turn.
+    private var crowdedOut = Line<String>()
     private(set) var waitingBytes = 0
-    private(set) var underWay = 0
+    /// The number of requests under way.
+    var underWay = 0
 
     init(_ settings: SenderSettings) { self.settings = settings }
 
     /// The number of waiting pushes.
     var waiting: Int { pushes.count }
 
+    // MARK: Pushes
+
     /// Adds a push.
     mutating func arrive(_ push: UInt64, host name: String, bytes: Int, at now: MonotonicTime) -> Placement {
         if hosts.count >= Self.hostsMax, hosts[name] == nil { forgetHosts(at: now) }
-        if let refusal = hosts[name]?.refusal, refusal.until > now { return .unreachable(refusal.cause) }
+        if let host = hosts[name], host.connections.isEmpty, let refusal = host.refusal, refusal.until > now {
+            return .unreachable(refusal.cause)
+        }
         guard pushes.count < settings.queuedMax, waitingBytes + bytes <= settings.queuedBytesMax,
             hosts[name]?.waiting.count ?? 0 < settings.queuedPerHostMax
         else { return .full }
-        if hosts[name]?.hasTurn != true { turns.append(name) }
-        // In place: a copy of the host would copy its line.
-        let new = newHost
-        hosts[name, default: new].hasTurn = true
-        hosts[name]?.waiting.append(push)
-        pushes[push] = Waiting(host: name, bytes: bytes)
-        waitingBytes += bytes
+        wait(push, host: name, bytes: bytes)
         return .queued
     }
 
-    /// The next push to start, counted as under way; `nil` if none may.
-    mutating func next() -> UInt64? {
-        guard underWay < settings.underWayMax else { return nil }
-        for _ in 0..<turns.count {
-            guard let name = turns.popFirst() else { return nil }
-            guard hosts[name]?.underWay ?? 0 < settings.underWayPerHostMax else {
-                turns.append(name)
-                continue
-            }
-            let push = popWaiting(of: name)
-            let hasTurn = hosts[name]?.waiting.isEmpty == false
-            hosts[name]?.hasTurn = hasTurn
-            if hasTurn { turns.append(name) }
-            if let push { return push }
-        }
-        return nil
+    /// Adds a push that was under way and has to start again.
+    mutating func wait(_ push: UInt64, host name: String, bytes: Int) {
+        let new = Host(backOff: BackOff(from: settings.backOffBase, to: settings.backOffMax))
+        // In place: a copy of the host would copy its line.
+        hosts[name, default: new].waiting.append(push)
+        pushes[push] = Waiting(host: name, bytes: bytes)
+        waitingBytes += bytes
+        giveTurn(to: name)
     }
-
-    /// Whether ``next()`` may name a push.
-    var mayStart: Bool { underWay < settings.underWayMax && !pushes.isEmpty }
 
     /// Removes a push that waited too long or is cancelled; false if it doesn't wait.
     mutating func remove(_ push: UInt64) -> Bool {
@@ -96,90 +96,82 @@ struct SendQueue {
         return true
     }
 
-    /// A push ended with an answer.
-    mutating func answered(host name: String, at now: MonotonicTime) {
-        ended(host: name)
-        hosts[name]?.backOff.reset()
-        hosts[name]?.refusal = nil
-        hosts[name]?.answeredAt = now
-    }
-
-    /// A push ended without an answer after its host was connected to.
-    mutating func ended(host name: String) {
-        underWay -= 1
-        hosts[name]?.underWay -= 1
-    }
-
-    /// Whether a host has answered a push since a time.
-    func hasAnswered(_ name: String, since time: MonotonicTime) -> Bool {
-        hosts[name]?.answeredAt.map { $0 > time } ?? false
-    }
-
-    /// A push ended because its host could not be connected to; returns the host's waiting pushes if they fail too.
-    ///
-    /// - Parameter random: 0 ..< 1, to spread attempts.
-    mutating func failed(
-        host name: String, _ cause: Unreachable.Cause, at now: MonotonicTime, random: Double
-    ) -> [UInt64] {
-        underWay -= 1
-        guard var host = hosts[name] else { return [] }
-        host.underWay -= 1
-        defer { hosts[name] = host }
-        // Requests that waited for one connection fail together: one failure.
-        if let refusal = host.refusal, refusal.until > now { return [] }
-        let delay = host.backOff.next(random)
-        guard host.backOff.failures >= settings.failuresBeforeRefusing else { return [] }
-        host.refusal = (now + delay, cause)
-        var failed: [UInt64] = []
-        while let push = host.waiting.popFirst() {
-            if remove(push) { failed.append(push) }
-        }
-        return failed
-    }
-
-    private var newHost: Host {
-        Host(backOff: BackOff(from: settings.backOffBase, to: settings.backOffMax))
-    }
-
-    private mutating func popWaiting(of name: String) -> UInt64? {
+    /// Removes the waiting pushes of a host and returns them.
+    mutating func removeAll(of name: String) -> [UInt64] {
+        var removed: [UInt64] = []
         while let push = hosts[name]?.waiting.popFirst() {
-            guard remove(push) else { continue }
-            hosts[name]?.underWay += 1
-            underWay += 1
-            return push
+            if remove(push) { removed.append(push) }
+        }
+        return removed
+    }
+
+    // MARK: Turns
+
+    /// Whether ``next(at:)`` may have a step.
+    var mayGoOn: Bool {
+        underWay < settings.underWayMax && !pushes.isEmpty && !(turns.isEmpty && crowdedOut.isEmpty)
+    }
+
+    /// The next step; `nil` if there is nothing to do until something happens.
+    mutating func next(at now: MonotonicTime) -> Step? {
+        while underWay < settings.underWayMax, let name = popTurn() {
+            hosts[name]?.hasTurn = false
+            guard let push = firstWaiting(of: name) else { continue }
+            if let connection = roomiest(of: name) {
+                _ = hosts[name]?.waiting.popFirst()
+                _ = remove(push)
+                start(on: connection, at: now)
+                giveTurn(to: name)
+                return .start(push, on: connection)
+            }
+            guard mayOpen(to: name, at: now) else { continue }
+            let isCrowded = connections.count >= settings.connectionsMax
+            let idle = isCrowded ? longestIdle : nil
+            guard !isCrowded || idle != nil else {
+                hosts[name]?.hasTurn = true
+                crowdedOut.append(name)
+                continue
+            }
+            if let idle { removeConnection(idle) }
+            return .open(open(to: name, at: now), for: push, closing: idle)
         }
         return nil
     }
 
+    /// Gives a host its turn after something happened to it.
+    mutating func giveTurn(to name: String) {
+        guard let hasTurn = hosts[name]?.hasTurn, !hasTurn, hosts[name]?.waiting.isEmpty == false else {
+            return
+        }
+        hosts[name]?.hasTurn = true
+        turns.append(name)
+    }
+
+    private mutating func popTurn() -> String? {
+        if !crowdedOut.isEmpty, connections.count < settings.connectionsMax || longestIdle != nil {
+            return crowdedOut.popFirst()
+        }
+        return turns.popFirst()
+    }
+
+    private mutating func firstWaiting(of name: String) -> UInt64? {
+        while let push = hosts[name]?.waiting.first {
+            if pushes[push] != nil { return push }
+            _ = hosts[name]?.waiting.popFirst()
+        }
+        return nil
+    }
+
+    private mutating func open(to name: String, at now: MonotonicTime) -> UInt64 {
+        lastConnection += 1
+        connections[lastConnection] = Connection(to: name, at: now)
+        hosts[name]?.connections.append(lastConnection)
+        return lastConnection
+    }
+
     private mutating func forgetHosts(at now: MonotonicTime) {
         hosts = hosts.filter { _, host in
-            !host.isIdle || host.refusal.map { $0.until > now } ?? false
+            host.hasTurn || !host.connections.isEmpty || host.isRefused(at: now)
         }
-    }
-}
-
-/// A first-in, first-out queue.
-struct Line<Element> {
-    private var items: [Element?] = []
-    private var start = 0
-
-    var count: Int { items.count - start }
-    var isEmpty: Bool { count == 0 }
-    var first: Element? { start < items.count ? items[start] : nil }
-
-    mutating func append(_ element: Element) { items.append(element) }
-
-    mutating func popFirst() -> Element? {
-        guard start < items.count else { return nil }
-        let first = items[start].take()
-        start += 1
-        if start == items.count {
-            items.removeAll(keepingCapacity: items.count <= 256)
-            start = 0
-        } else if start >= 1_024 && start > items.count / 2 {
-            items.removeFirst(start)
-            start = 0
-        }
-        return first
     }
 }

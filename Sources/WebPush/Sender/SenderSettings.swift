@@ -8,8 +8,6 @@ package struct SenderSettings: Sendable {
     package var connectionsMax = 64
     /// The maximum number of concurrent requests on a connection with HTTP/2, even if the server allows more.
     package var streamsPerConnectionMax = 100
-    /// The maximum number of requests under way at one host and port.
-    package var underWayPerHostMax = 400
     /// The maximum number of requests under way.
     package var underWayMax = 2_000
     /// The maximum number of queued pushes.
@@ -22,6 +20,16 @@ package struct SenderSettings: Sendable {
     package var pushTimeout = Duration.seconds(10)
     /// The time for name resolution, connection and TLS handshake.
     package var connectTimeout = Duration.seconds(5)
+    /// How long a service that owes answers may be silent before it gets a PING and no new pushes.
+    package var silenceBeforePing = Duration.seconds(2)
+    /// How long a service that owes answers may be silent before its connection is closed.
+    package var silenceMax = Duration.seconds(5)
+    /// How long a connection without pushes is kept: shorter than firewalls remember it.
+    package var idleMax = Duration.seconds(110)
+    /// How often silent and idle connections are looked for.
+    package var checkInterval = Duration.milliseconds(500)
+    /// How often a push that the service did not process is sent again.
+    package var movesMax = 5
     /// After this many consecutive failures to connect, pushes to a host fail immediately for a while.
     package var failuresBeforeRefusing = 3
     /// How long pushes to such a host fail; doubles with each further failure.

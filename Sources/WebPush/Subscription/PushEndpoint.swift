@@ -47,6 +47,12 @@ package struct PushEndpoint: Sendable {
         return port == Self.usualPort ? name : "\(name):\(port)"
     }
 
+    /// What follows the authority: path and query, unchanged.
+    package var path: String {
+        let rest = url.dropFirst(Self.scheme.count)
+        return String(rest[(rest.firstIndex(of: "/") ?? rest.endIndex)...])
+    }
+
     /// The identity of the subscription: the endpoint's SHA-256, in 64 lower-case hexadecimal digits.
     package var identity: String {
         var text: [UInt8] = []

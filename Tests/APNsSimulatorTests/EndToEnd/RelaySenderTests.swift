@@ -96,7 +96,6 @@ struct RelaySenderTests {
         let outcomes = try await send(["a", "b", "c", large, "d"], to: made, of: simulator)
         #expect(
             outcomes == [
-                // On a new connection: libcurl repeats the request if a kept one closes.
                 .unreachable(Unreachable(processed: .unknown, cause: .connectionClosed)),
                 .rejected(Rejection(kind: .later, status: 503, service: .other, retryAfter: 120)),
                 .rejected(Rejection(kind: .refused, status: 307, service: .other)),

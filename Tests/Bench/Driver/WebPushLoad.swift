@@ -56,7 +56,6 @@ func sendWebPushes(_ options: Options) throws(BenchError) {
     var settings = SenderSettings()
     settings.caFile = try options.string("ca")
     settings.connectionsPerHostMax = try options.integer("connections")
-    settings.underWayPerHostMax = inFlight
     let chosen = settings
     let (pushes, hosts, tokens) = try makeWebPushes(port)
     let began = Usage.now

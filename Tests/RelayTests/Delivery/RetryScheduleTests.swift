@@ -285,11 +285,36 @@ struct RetryScheduleTests {
         #expect(lines.takeFirst { $0 == "none" } == nil)
         #expect(lines.takeAll { line, number in line == "even" && number < 10 } == [0, 2, 4, 6, 8])
         lines.append(101, for: "odd")
+        #expect(lines.takeFirst { _ in true } == nil, "both were not free")
+        lines.free("even")
         #expect(lines.takeFirst { $0 == "even" } == 10)
-        #expect(lines.takeFirst { $0 == "odd" } == 61)
+        lines.free("odd")
+        #expect((0..<4).map { _ in lines.takeFirst { _ in true } } == [12, 61, 14, 63])
         let rest = lines.takeAll()
-        #expect(rest.count == 64 && rest.last == 101)
+        #expect(rest.count == 61 && rest.filter { $0 % 2 == 1 }.last == 101)
         #expect(lines.isEmpty && lines.takeAll().isEmpty)
+    }
+
+    @Test("Looking for a push costs nothing for destinations that were not free")
+    func manyLines() {
+        var lines = FairQueue<Int, Int>()
+        for number in 0..<1_000 { lines.append(number, for: number) }
+        var asked = 0
+        let isFree = { (line: Int) in
+            asked += 1
+            return line == 999
+        }
+        #expect(lines.takeFirst(whereFree: isFree) == 999)
+        #expect(asked == 1_000)
+        for number in 0..<10 {
+            lines.append(number, for: 999)
+            #expect(lines.takeFirst(whereFree: isFree) == number)
+        }
+        #expect(asked == 1_010)
+        #expect(lines.takeAll { line, _ in line < 500 }.count == 500)
+        for line in 0..<1_000 { lines.free(line) }
+        #expect(lines.takeFirst { _ in true } == 500)
+        #expect(lines.count == 498)
     }
 
     @Test(

@@ -118,6 +118,7 @@ extension DuePushes {
         finish(sending.leased, end, at: now)
         let answer = ConcurrencyLimiter.Answer(end)
         destinations.giveBack(sending.destination, answer, at: moment)
+        waiting.free(sending.destination)
         if let target = sending.target { refusedTokens.answered(target, answer, at: moment) }
         send()
     }

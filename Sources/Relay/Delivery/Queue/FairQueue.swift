@@ -1,15 +1,29 @@
-/// A FIFO queue for each destination.
+/// A FIFO queue for each destination; destinations take turns.
 ///
-/// The cost of finding the next element is proportional to the number of destinations, not to the queue's length.
-struct FairQueue<Destination: Equatable, Element> {
-    private struct Line {
-        let destination: Destination
-        var elements: [Element] = []
-        /// The first element that has not been taken.
+/// A destination that isn't free leaves the turns until ``free(_:)`` returns it, so taking an element costs the same
+/// for any number of destinations.
+struct FairQueue<Destination: Hashable, Element> {
+    private struct Line<Item> {
+        var items: [Item] = []
+        /// The first item that has not been taken.
         var first = 0
+
+        var rest: ArraySlice<Item> { items[first...] }
+
+        mutating func popFirst() -> Item? {
+            guard first < items.count else { return nil }
+            let item = items[first]
+            first += 1
+            if first > items.count / 2 { self = Line(items: Array(rest)) }
+            return item
+        }
     }
 
-    private var lines: [Line] = []
+    private var lines: [Destination: Line<Element>] = [:]
+    /// The destinations with elements that may be free.
+    private var turns = Line<Destination>()
+    /// Those that were not free.
+    private var blocked: Set<Destination> = []
     /// The number of queued elements.
     private(set) var count = 0
 
@@ -22,43 +36,45 @@ struct FairQueue<Destination: Equatable, Element> {
     /// Appends an element to a destination's queue.
     mutating func append(_ element: Element, for destination: Destination) {
         count += 1
-        if let index = lines.firstIndex(where: { $0.destination == destination }) {
-            lines[index].elements.append(element)
-        } else {
-            lines.append(Line(destination: destination, elements: [element]))
-        }
+        if lines[destination] == nil { turns.items.append(destination) }
+        lines[destination, default: Line()].items.append(element)
     }
 
-    /// Takes the first element of the first queue whose destination is free.
+    /// Takes the first element of the next destination that is free.
     mutating func takeFirst(whereFree isFree: (Destination) -> Bool) -> Element? {
-        guard let index = lines.firstIndex(where: { isFree($0.destination) }) else { return nil }
-        let element = lines[index].elements[lines[index].first]
-        lines[index].first += 1
-        count -= 1
-        if lines[index].first == lines[index].elements.count {
-            lines.remove(at: index)
-        } else if lines[index].first > lines[index].elements.count / 2 {
-            lines[index].elements.removeFirst(lines[index].first)
-            lines[index].first = 0
+        while let destination = turns.popFirst() {
+            guard isFree(destination) else {
+                blocked.insert(destination)
+                continue
+            }
+            guard let element = lines[destination]?.popFirst() else { continue }
+            count -= 1
+            if lines[destination]?.rest.isEmpty == true {
+                lines[destination] = nil
+            } else {
+                turns.items.append(destination)
+            }
+            return element
         }
-        return element
+        return nil
     }
 
-    /// Removes all elements that satisfy a condition, in order.
+    /// Asks again whether a destination is free.
+    mutating func free(_ destination: Destination) {
+        if blocked.remove(destination) != nil { turns.items.append(destination) }
+    }
+
+    /// Removes all elements that satisfy a condition, in the order of each destination.
     mutating func takeAll(where isTaken: (Destination, Element) -> Bool = { _, _ in true }) -> [Element] {
         var taken: [Element] = []
-        for index in lines.indices {
-            var kept: [Element] = []
-            for element in lines[index].elements[lines[index].first...] {
-                if isTaken(lines[index].destination, element) {
-                    taken.append(element)
-                } else {
-                    kept.append(element)
-                }
-            }
-            (lines[index].elements, lines[index].first) = (kept, 0)
+        for (destination, line) in lines {
+            let kept = line.rest.filter { !isTaken(destination, $0) }
+            guard kept.count < line.rest.count else { continue }
+            taken += line.rest.filter { isTaken(destination, $0) }
+            lines[destination] = kept.isEmpty ? nil : Line(items: kept)
         }
-        lines.removeAll { $0.elements.isEmpty }
+        turns = Line(items: turns.rest.filter { lines[$0] != nil })
+        blocked.formIntersection(lines.keys)
         count -= taken.count
         return taken
     }

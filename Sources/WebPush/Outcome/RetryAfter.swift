@@ -1,0 +1,14 @@
+internal import Glibc
+
+/// Reads `Retry-After` (RFC 9110, section 10.2.3).
+enum RetryAfter {
+    /// The seconds to wait: a number, or a date, less the date now; `nil` if it is neither.
+    static func seconds(_ text: String, at epochSeconds: Int64) -> Int? {
+        if text.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) { return Int(text) }
+        var date = unsafe tm()
+        guard let rest = unsafe strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &date),
+            unsafe rest.pointee == 0
+        else { return nil }
+        return Int(clamping: Int64(unsafe timegm(&date)) - epochSeconds)
+    }
+}

@@ -1,0 +1,168 @@
+internal import HTTP2
+
+/// Parses one response of HTTP/1.1 (RFC 9112), as far as the outcome of a push needs it.
+///
+/// A response ends at ``Answer/bodyBytesMax``, and what isn't complete in a bounded number of bytes is malformed.
+struct ResponseParser {
+    enum Progress {
+        case incomplete
+        case complete
+        case malformed
+    }
+
+    private enum Framing {
+        case length(Int)
+        case chunked
+        case untilClose
+    }
+
+    static let headBytesMax = 16 * 1024
+    /// The maximum size of a body with its framing.
+    private static let rawBytesMax = 2 * Answer.bodyBytesMax
+
+    /// The response so far; `nil` before the end of its head.
+    private(set) var response: ClientResponse?
+    /// Whether the connection may carry another request after a complete response.
+    private(set) var keepsConnection = false
+
+    private var status = 0
+    private var line: [UInt8] = []
+    private var headBytes = 0
+    private var fields = HeaderFields()
+    private var framing = Framing.untilClose
+    /// The body with its framing.
+    private var raw: [UInt8] = []
+
+    /// Takes what the server sent.
+    mutating func take(_ bytes: some Collection<UInt8>) -> Progress {
+        var rest = bytes[...]
+        while response == nil {
+            guard let byte = rest.popFirst() else { return .incomplete }
+            headBytes += 1
+            guard headBytes <= Self.headBytesMax else { return .malformed }
+            guard byte == UInt8(ascii: "\n") else {
+                line.append(byte)
+                continue
+            }
+            if line.last == UInt8(ascii: "\r") { line.removeLast() }
+            guard endLine() else { return .malformed }
+            line.removeAll(keepingCapacity: true)
+        }
+        raw.append(contentsOf: rest.prefix(Self.rawBytesMax + 1 - raw.count))
+        return takeBody()
+    }
+
+    // MARK: The head
+
+    private mutating func endLine() -> Bool {
+        if status == 0 { return startHead() }
+        guard line.isEmpty else { return field() }
+        // An interim response comes before the final one; nobody asked for another protocol.
+        guard status >= 200 else {
+            let isExpected = status != 101
+            status = 0
+            return isExpected
+        }
+        if status == 204 || status == 304 { framing = .length(0) }
+        response = ClientResponse(status: status, fields: fields)
+        return true
+    }
+
+    private mutating func startHead() -> Bool {
+        let text = String(decoding: line, as: UTF8.self)
+        let words = text.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+        guard words.count >= 2, ["HTTP/1.1", "HTTP/1.0"].contains(words[0]), words[1].utf8.count == 3,
+            let number = Int(words[1]), (100...999).contains(number)
+        else { return false }
+        status = number
+        keepsConnection = words[0] == "HTTP/1.1"
+        framing = .untilClose
+        fields.removeAll()
+        return true
+    }
+
+    private mutating func field() -> Bool {
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return false }
+        let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
+        let text = Self.trimmed(line[(colon + 1)...])
+        let value = String(decoding: text, as: UTF8.self).lowercased()
+        switch name {
+        case "content-length":
+            guard let count = Int(value), count >= 0 else { return false }
+            switch framing {
+            case .untilClose: framing = .length(count)
+            case .length(count), .chunked: break
+            case .length: return false
+            }
+        case "transfer-encoding":
+            guard value == "chunked" else { return false }
+            framing = .chunked
+        case "connection": if value.contains("close") { keepsConnection = false }
+        case "retry-after": fields.append("retry-after", text)
+        default: break
+        }
+        return true
+    }
+
+    private static func trimmed(_ value: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let isText = { (byte: UInt8) in byte != UInt8(ascii: " ") && byte != UInt8(ascii: "\t") }
+        guard let first = value.firstIndex(where: isText), let last = value.lastIndex(where: isText) else {
+            return []
+        }
+        return value[first...last]
+    }
+
+    // MARK: The body
+
+    private mutating func takeBody() -> Progress {
+        let limit = Answer.bodyBytesMax
+        switch framing {
+        case .length(let count):
+            response?.body = Array(raw.prefix(min(count, limit)))
+            guard raw.count >= min(count, limit) else { return .incomplete }
+            if raw.count != count { keepsConnection = false }
+        case .chunked:
+            guard let (body, end) = Self.chunks(raw) else { return .malformed }
+            response?.body = Array(body.prefix(limit))
+            guard end != nil || body.count > limit else {
+                return raw.count > Self.rawBytesMax ? .malformed : .incomplete
+            }
+            if end != raw.count || body.count > limit { keepsConnection = false }
+        case .untilClose:
+            keepsConnection = false
+            response?.body = Array(raw.prefix(limit))
+            guard raw.count > limit else { return .incomplete }
+        }
+        return .complete
+    }
+
+    /// Decodes chunks (RFC 9112, section 7.1), and where they end if they do; `nil` if they are malformed.
+    private static func chunks(_ raw: [UInt8]) -> (body: [UInt8], end: Int?)? {
+        var body: [UInt8] = []
+        var index = 0
+        while let end = raw[index...].firstIndex(of: UInt8(ascii: "\n")) {
+            let digits = raw[index..<end].prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: ";") }
+            guard (1...8).contains(digits.count),
+                let size = Int(String(decoding: digits, as: UTF8.self), radix: 16), size >= 0
+            else { return nil }
+            index = end + 1
+            guard size > 0 else { return (body, endOfTrailer(raw, from: index)) }
+            body += raw[index...].prefix(size)
+            guard index + size + 2 <= raw.count else { return (body, nil) }
+            guard raw[index + size] == UInt8(ascii: "\r"), raw[index + size + 1] == UInt8(ascii: "\n") else {
+                return nil
+            }
+            index += size + 2
+        }
+        return (body, nil)
+    }
+
+    private static func endOfTrailer(_ raw: [UInt8], from start: Int) -> Int? {
+        var index = start
+        while let end = raw[index...].firstIndex(of: UInt8(ascii: "\n")) {
+            if end == index || end == index + 1 && raw[index] == UInt8(ascii: "\r") { return end + 1 }
+            index = end + 1
+        }
+        return nil
+    }
+}
