@@ -105,7 +105,8 @@ let package = Package(
             swiftSettings: strict, linkerSettings: hardened),
 
         .target(
-            name: "HTTP2Testing", dependencies: ["HTTP2", "Network"], path: "Tests/HTTP2Testing",
+            name: "HTTP2Testing", dependencies: ["ChildProcess", "HTTP2", "Network"],
+            path: "Tests/HTTP2Testing",
             swiftSettings: testing),
         .executableTarget(
             name: "Bench",
@@ -115,13 +116,15 @@ let package = Package(
             ], path: "Tests/Bench/Driver", swiftSettings: strict),
 
         tests("JSONTests", ["JSON", "OwnThread"]),
-        tests("QRCodeTests", ["QRCode"]),
+        tests("QRCodeTests", ["ChildProcess", "QRCode"]),
         .testTarget(
             name: "PushSealingTests", dependencies: ["PushSealing"],
             path: "clients/swift/Tests/PushSealingTests", swiftSettings: testing),
         .target(
             name: "RelayClient", dependencies: ["PushSealing"], path: "clients/swift/Sources/RelayClient",
             swiftSettings: cFacing),
+        // A library, because the tests of most targets start programs.
+        .target(name: "ChildProcess", path: "Tests/ChildProcess", swiftSettings: testing),
         // A library, because the tests of most targets have cases that block.
         .target(name: "OwnThread", path: "Tests/OwnThread", swiftSettings: testing),
         // A library, because the tests of every storage driver run its cases.
@@ -129,14 +132,18 @@ let package = Package(
             name: "StorageContract", dependencies: ["CEvent", "Instruments", "Storage"],
             path: "Tests/StorageContract",
             swiftSettings: testing),
-        tests("StorageTests", ["OwnThread", "Storage", "StorageContract", "StorageSQLite"]),
-        tests("StorageMySQLTests", ["CEvent", "OwnThread", "Storage", "StorageContract", "StorageMySQL"]),
+        tests("StorageTests", ["ChildProcess", "OwnThread", "Storage", "StorageContract", "StorageSQLite"]),
+        tests(
+            "StorageMySQLTests",
+            ["CEvent", "ChildProcess", "OwnThread", "Storage", "StorageContract", "StorageMySQL"]),
         tests("StoragePostgresTests", ["OwnThread", "Storage", "StorageContract", "StoragePostgres"]),
         tests(
             "TransferTests",
             ["OwnThread", "Storage", "StorageContract", "StorageMySQL", "StoragePostgres", "StorageSQLite"]),
         tests("NetworkTests", ["COpenSSL", "Network"]),
-        tests("HTTPServerTests", ["HTTPServer", "Network", "OwnThread"], exclude: ["node-parser.mjs"]),
+        tests(
+            "HTTPServerTests", ["ChildProcess", "HTTPServer", "Network", "OwnThread"],
+            exclude: ["node-parser.mjs"]),
         tests("HTTP2Tests", ["CNghttp2", "HTTP2", "HTTP2Testing", "Network", "OwnThread"]),
         tests(
             "APNsTests", ["APNs", "COpenSSL", "HTTP2", "HTTP2Testing", "JSON", "Network", "OwnThread"],
@@ -147,14 +154,15 @@ let package = Package(
             exclude: ["push-service.mjs"]),
         // A library, because each program's tests check its table of commands.
         .target(
-            name: "ProgramTesting", dependencies: ["Programs"], path: "Tests/ProgramTesting",
+            name: "ProgramTesting", dependencies: ["ChildProcess", "Programs"], path: "Tests/ProgramTesting",
             swiftSettings: testing),
         // A library, because two suites read what Prometheus would read.
         .target(name: "PrometheusText", path: "Tests/PrometheusText", swiftSettings: testing),
         tests(
             "RelayTests",
             [
-                "Relay", "APNs", "HTTP2Testing", "HTTPServer", "Instruments", "JSON", "Network",
+                "Relay", "APNs", "ChildProcess", "HTTP2Testing", "HTTPServer", "Instruments", "JSON",
+                "Network",
                 "OwnThread", "PageFiles", "ProgramTesting", "Programs", "PrometheusText", "Spelling",
                 "Storage",
                 "WebClient", "WebPush",
@@ -170,13 +178,15 @@ let package = Package(
         tests(
             "APNsSimulatorTests",
             [
-                "APNsSimulator", "Cryptography", "HTTP2", "HTTP2Testing", "HTTPServer", "JSON", "Network",
+                "APNsSimulator", "ChildProcess", "Cryptography", "HTTP2", "HTTP2Testing", "HTTPServer",
+                "JSON", "Network",
                 "ProgramTesting", "Programs", "PushSealing", "WebPush",
             ]),
         tests(
             "EndToEndTests",
             [
-                "CSQLite", "JSON", "Network", "PrometheusText", "PushSealing", "RelayClient", "Storage",
+                "ChildProcess", "CSQLite", "JSON", "Network", "PrometheusText", "PushSealing", "RelayClient",
+                "Storage",
                 "StorageMySQL", "StoragePostgres",
             ],
             exclude: ["Support/crowd.py", "Support/opencode.py", "Support/proxy.py", "Support/terminal.py"]),

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 
 /// A program of a Debian package that a test runs against.
@@ -28,21 +29,12 @@ package struct ExternalProgram: Sendable {
 
     /// Starts it; `stop()` ends it.
     package func start(_ arguments: [String]) throws -> RunningProgram {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: try path())
-        process.arguments = arguments
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = output
-        process.standardInput = FileHandle.nullDevice
-        // A child inherits the thread's mask, and a loop's thread blocks every signal, the one that ends it too.
-        var none = sigset_t()
-        var mask = sigset_t()
-        sigemptyset(&none)
-        pthread_sigmask(SIG_SETMASK, &none, &mask)
-        defer { pthread_sigmask(SIG_SETMASK, &mask, nil) }
-        try process.run()
-        return RunningProgram(process: process, output: output.fileHandleForReading)
+        let pipe = Pipe()
+        let writing = pipe.fileHandleForWriting
+        let child = try ChildProcess(
+            try path(), arguments, output: writing.fileDescriptor, errors: writing.fileDescriptor)
+        try writing.close()
+        return RunningProgram(child: child, output: pipe.fileHandleForReading)
     }
 
     /// Runs it to its end; what it printed and its exit status.
@@ -60,20 +52,21 @@ package struct ExternalProgram: Sendable {
 
 /// A program that runs beside a test.
 package final class RunningProgram: @unchecked Sendable {  // why: used by one thread at a time
-    private let process: Process
+    private let child: ChildProcess
     private let output: FileHandle
+    private var hasEnded = false
 
-    fileprivate init(process: Process, output: FileHandle) {
-        self.process = process
+    fileprivate init(child: ChildProcess, output: FileHandle) {
+        self.child = child
         self.output = output
     }
 
     /// Ends it and waits for that; what it had printed.
     @discardableResult
     package func stop() -> String {
-        if process.isRunning { process.terminate() }
+        if !hasEnded { kill(child.processIdentifier, SIGTERM) }
         let text = readToEnd()
-        _ = waitForExit()
+        if !hasEnded { _ = waitForExit() }
         return text
     }
 
@@ -93,7 +86,7 @@ package final class RunningProgram: @unchecked Sendable {  // why: used by one t
     }
 
     fileprivate func waitForExit() -> Int32 {
-        process.waitUntilExit()
-        return process.terminationStatus
+        hasEnded = true
+        return child.waitForEnd()
     }
 }

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import Testing
 
@@ -39,23 +40,11 @@ struct NodeParser {
 
 /// Runs Node and returns its output; kills it after `deadlineSeconds`.
 func runNode(_ arguments: [String], input: Data = Data(), deadlineSeconds: Int = 120) async throws -> Data {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "relay-node-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let (inputFile, outputFile) = (directory.appending(path: "in"), directory.appending(path: "out"))
-    try input.write(to: inputFile)
-    try Data().write(to: outputFile)
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = ["timeout", "\(deadlineSeconds)", "node"] + arguments
-    process.standardInput = try FileHandle(forReadingFrom: inputFile)
-    process.standardOutput = try FileHandle(forWritingTo: outputFile)
-    let status = try await withCheckedThrowingContinuation { (done: CheckedContinuation<Int32, any Error>) in
-        process.terminationHandler = { done.resume(returning: $0.terminationStatus) }
-        do { try process.run() } catch { done.resume(throwing: error) }
-    }
-    try #require(status == 0, "node ended with \(status); it has to be installed (package nodejs)")
-    return try Data(contentsOf: outputFile)
+    let result = try await ChildProcess.finished(
+        "/usr/bin/env", ["node"] + arguments, input: input, deadline: deadlineSeconds)
+    try #require(
+        result.status == 0, "node ended with \(result.status); it has to be installed (package nodejs)")
+    return Data(result.output.utf8)
 }
 
 /// The bytes in lower-case hexadecimal.

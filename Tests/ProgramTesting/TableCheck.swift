@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 package import Programs
 
@@ -108,20 +109,9 @@ package struct TableCheck: Sendable {
         let home = FileManager.default.temporaryDirectory.appendingPathComponent("table-" + UUID().uuidString)
         try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: home) }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: path)
-        process.arguments = arguments
-        process.environment = [
-            "PATH": "/usr/bin:/bin", "SCRIPT": script, "HOME": home.path, "LC_ALL": "C.UTF-8",
-        ]
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = output
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
-        let said = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        let lines = String(decoding: said, as: UTF8.self).split(separator: "\n").map(String.init)
-        return (process.terminationStatus, lines)
+        let environment = ["PATH": "/usr/bin:/bin", "SCRIPT": script, "HOME": home.path, "LC_ALL": "C.UTF-8"]
+        let result = try ChildProcess.run(path, arguments, environment: environment)
+        let said = result.output + result.errors
+        return (result.status, said.split(separator: "\n").map(String.init))
     }
 }

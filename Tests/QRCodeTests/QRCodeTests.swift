@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import Testing
 
@@ -52,16 +53,9 @@ private enum Decoder {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("code-" + UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: file) }
         try Data(image).write(to: file)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/zbarimg")
-        process.arguments = ["--quiet", "--raw", "--oneshot", "-Sdisable", "-Sqrcode.enable", file.path]
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        let data = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return String(decoding: data.dropLast(data.last == 0x0A ? 1 : 0), as: UTF8.self)
+        let arguments = ["--quiet", "--raw", "--oneshot", "-Sdisable", "-Sqrcode.enable", file.path]
+        let text = try ChildProcess.run("/usr/bin/zbarimg", arguments).output
+        return String(text.hasSuffix("\n") ? text.dropLast() : text[...])
     }
 }
 

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import Storage
 import StorageMySQL
@@ -24,11 +25,7 @@ enum GaleraCluster {
     static func kill(_ node: String) throws {
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../Support/databases")
-        let process = Process()
-        process.executableURL = script
-        process.arguments = ["kill", directory, node]
-        try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
+        let result = try ChildProcess.run(script.path, ["kill", directory, node])
+        try #require(result.status == 0, "\(result.errors)")
     }
 }

@@ -1,3 +1,4 @@
+import ChildProcess
 import Glibc
 import Storage
 import StorageContract
@@ -232,13 +233,6 @@ struct SQLiteWriterTests {
     }
 
     private func exitStatus(_ arguments: String...) throws -> Int32 {
-        var pointers = arguments.map { strdup($0) } + [nil]
-        defer { for pointer in pointers { free(pointer) } }
-        var process: pid_t = 0
-        let code = posix_spawn(&process, arguments[0], nil, nil, &pointers, environ)
-        guard code == 0 else { throw SetupError(what: arguments[0], code: code) }
-        var status: Int32 = 0
-        guard waitpid(process, &status, 0) == process else { throw SetupError(what: "waitpid", code: errno) }
-        return (status >> 8) & 0xFF
+        try ChildProcess.run(arguments[0], Array(arguments.dropFirst())).status
     }
 }

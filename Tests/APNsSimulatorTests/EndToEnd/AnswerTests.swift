@@ -1,4 +1,5 @@
 import APNsSimulator
+import ChildProcess
 import JSON
 import Testing
 

@@ -1,4 +1,5 @@
 import APNsSimulator
+import ChildProcess
 import Foundation
 import JSON
 import Programs
@@ -30,14 +31,8 @@ struct LifecycleTests {
         let printed = await simulator.printed
         let start = try #require(printed.firstIndex { $0.contains("curl --http2") })
         let command = printed[start...(start + 3)].joined(separator: "\n")
-        let directory = try TemporaryDirectory()
-        let shell = Process()
-        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
-        shell.arguments = ["-c", command]
-        shell.standardOutput = try directory.writing("output")
-        shell.standardError = try directory.writing("errors")
-        #expect(try await shell.runToEnd() == 0)
-        #expect(try directory.text("output").isEmpty)
+        let result = try await ChildProcess.finished("/bin/sh", ["-c", command])
+        #expect(result.status == 0 && result.output.isEmpty)
         let text = try await simulator.controlText("GET", "/pushes?format=text")
         #expect(text.contains("│ Hello\n") && text.contains("200 accepted"))
     }

@@ -1,4 +1,5 @@
 import APNsSimulator
+import ChildProcess
 import Foundation
 import JSON
 import Testing
@@ -23,9 +24,8 @@ struct PythonSenderTests {
         ]
         let script = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../WebPush/send.py").standardizedFileURL.path
-        let ran = try await Tool.timeout.run([
-            "30", "python3", script, String(decoding: given.encoded(), as: UTF8.self),
-        ])
+        let ran = try await ChildProcess.finished(
+            "/usr/bin/python3", [script, String(decoding: given.encoded(), as: UTF8.self)])
         try #require(ran.status == 0, "\(ran.errors)")
         let statuses = try JSON.parse(Array(ran.output.utf8), maxBytes: 4_096)
         #expect(statuses.array == texts.map { _ in .int(vendor.acceptedStatus) })

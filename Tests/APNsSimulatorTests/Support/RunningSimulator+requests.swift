@@ -1,4 +1,5 @@
 import APNsSimulator
+import ChildProcess
 import Foundation
 import JSON
 import Testing
@@ -44,7 +45,7 @@ extension RunningSimulator {
     }
 
     /// curl's output, parsed.
-    static func answer(_ result: Tool.Result) -> PushAnswer {
+    static func answer(_ result: ChildProcess.Result) -> PushAnswer {
         var answer = PushAnswer(curl: result.status)
         let parts = result.output.split(separator: "\r\n\r\n", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { return answer }

@@ -1,39 +1,47 @@
 import APNsSimulator
+import ChildProcess
 import Foundation
 import JSON
+import Network
 
 /// The built program as a separate process, with ports chosen by the system.
 final class RunningSimulator: Sendable {
     let directory: TemporaryDirectory
     let ready: JSON.Value
-    private let process = Process()
+    private let process: ChildProcess
     private let printout: Printout
-    private let end: Task<Int32, any Error>
+    private let end: Task<Int32, Never>
+    private let hasEnded = Lock(false)
 
     /// Starts the program and returns when it is ready.
     init(_ arguments: [String] = []) async throws {
         directory = try TemporaryDirectory()
         let pipe = Pipe()
-        process.executableURL = Self.program
-        process.arguments =
+        process = try ChildProcess(
+            Self.program.path,
             ["--production-port", "0", "--sandbox-port", "0", "--control-port", "0"]
-            + [
-                "--certificate-file", directory.file("certificate.pem"), "--ready-file",
-                directory.file("ready.json"),
-            ]
-            + arguments
-        process.environment = ["PATH": "/usr/bin:/bin", "TMPDIR": directory.path]
-        process.standardOutput = pipe
-        process.standardError = pipe
-        process.standardInput = FileHandle.nullDevice
+                + [
+                    "--certificate-file", directory.file("certificate.pem"), "--ready-file",
+                    directory.file("ready.json"),
+                ]
+                + arguments,
+            environment: ["PATH": "/usr/bin:/bin", "TMPDIR": directory.path],
+            output: pipe.fileHandleForWriting.fileDescriptor, errors: pipe.fileHandleForWriting.fileDescriptor
+        )
+        // The end of what it prints is seen when nobody can write any more.
+        try pipe.fileHandleForWriting.close()
         printout = Printout(of: pipe.fileHandleForReading)
-        end = Task { [process] in try await process.runToEnd() }
+        end = Task { [process, hasEnded] in
+            let status = await process.ended()
+            hasEnded.withLock { $0 = true }
+            return status
+        }
         _ = try await printout.line { $0.hasPrefix("Press Ctrl-C") }
         ready = try JSON.parse(Array(try directory.text("ready.json").utf8), maxBytes: 4_096)
     }
 
     deinit {
-        if process.isRunning { kill(process.processIdentifier, SIGTERM) }
+        hasEnded.withLock { if !$0 { kill(process.processIdentifier, SIGTERM) } }
     }
 
     /// The path of the program next to the test bundle.
@@ -44,16 +52,8 @@ final class RunningSimulator: Sendable {
     }
 
     /// Runs the program to completion, for commands that don't serve.
-    static func run(_ arguments: [String]) async throws -> Tool.Result {
-        let files = try TemporaryDirectory()
-        let process = Process()
-        process.executableURL = program
-        process.arguments = arguments
-        process.standardOutput = try files.writing("output")
-        process.standardError = try files.writing("errors")
-        process.standardInput = FileHandle.nullDevice
-        let status = try await process.runToEnd()
-        return Tool.Result(status: status, output: try files.text("output"), errors: try files.text("errors"))
+    static func run(_ arguments: [String]) async throws -> ChildProcess.Result {
+        try await ChildProcess.finished(program.path, arguments)
     }
 
     var certificateFile: String { directory.file("certificate.pem") }
@@ -77,7 +77,7 @@ final class RunningSimulator: Sendable {
     /// Sends a signal and returns the exit status.
     func stop(_ signal: Int32 = SIGTERM) async throws -> Int32 {
         kill(process.processIdentifier, signal)
-        let status = try await end.value
+        let status = await end.value
         await printout.rest()
         return status
     }

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import Glibc
 import Network
@@ -26,7 +27,8 @@ final class Program: Sendable {
     }
 
     let name: String
-    let processIdentifier: Int32
+    var processIdentifier: Int32 { child.processIdentifier }
+    private let child: ChildProcess
     private let state = Lock(State())
 
     /// Starts the built product `name`; its environment holds what is given and `PATH`, nothing else.
@@ -78,60 +80,19 @@ final class Program: Sendable {
         let (reading, writing) = (ends[0], ends[1])
         defer { close(writing) }
         do {
-            processIdentifier = try Self.spawn(
+            child = try ChildProcess(
                 executable.path, arguments,
-                environment.merging(["PATH": "/usr/bin:/bin"]) { mine, _ in mine },
-                output: writing)
+                environment: environment.merging(["PATH": "/usr/bin:/bin"]) { mine, _ in mine },
+                output: writing, errors: writing)
         } catch {
             close(reading)
             throw error
         }
         Thread.detachNewThread { [weak self] in Self.read(reading) { self?.printed($0) } }
-        let child = processIdentifier
-        Thread.detachNewThread { [weak self] in
-            let status = Self.waitForEnd(child)
+        Thread.detachNewThread { [weak self, child] in
+            let status = child.waitForEnd()
             self?.change { $0.status = status }
         }
-    }
-
-    /// Starts a program in a process group of its own, without `Process`, which now and then hangs when programs start
-    /// and end in quick succession.
-    private static func spawn(
-        _ path: String, _ arguments: [String], _ environment: [String: String], output: Int32
-    ) throws -> Int32 {
-        var files = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&files)
-        defer { posix_spawn_file_actions_destroy(&files) }
-        posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO)
-        posix_spawn_file_actions_adddup2(&files, output, STDERR_FILENO)
-        posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var none = sigset_t()
-        sigemptyset(&none)
-        var all = sigset_t()
-        sigfillset(&all)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &all)
-        posix_spawnattr_setflags(
-            &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-        var words = ([path] + arguments).map { strdup($0) } + [nil]
-        var variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { for word in words + variables { free(word) } }
-        var child: Int32 = 0
-        let code = posix_spawn(&child, path, &files, &attributes, &words, &variables)
-        guard code == 0 else { throw Failure(description: "\(path): \(String(cString: strerror(code)))") }
-        return child
-    }
-
-    /// The exit status of a child, or the negative number of the signal that ended it.
-    private static func waitForEnd(_ child: Int32) -> Int32 {
-        var status: Int32 = 0
-        while waitpid(child, &status, 0) < 0, errno == EINTR {}
-        let signal = status & 0x7f
-        return signal == 0 ? (status >> 8) & 0xff : -signal
     }
 
     /// Hands on what comes, then nothing once, at the end.

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import Programs
 import Testing
@@ -66,16 +67,8 @@ private enum Systemd {
         try FileManager.default.createDirectory(at: configuration, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         try Data(text.utf8).write(to: configuration.appendingPathComponent("a.conf"))
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.environment = ["XDG_CONFIG_HOME": folder.path]
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        let said = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return unquoted(String(decoding: said, as: UTF8.self))
+        return unquoted(
+            try ChildProcess.run(program, environment: ["XDG_CONFIG_HOME": folder.path]).output)
     }
 
     /// Its output: a variable a line, the value as a shell would quote it.

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import OwnThread
 import Storage
@@ -41,19 +42,11 @@ struct RecurrenceReferenceTests {
         """
 
     private static func python(_ lines: [String]) throws -> [[Int64]] {
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("relay-" + UUID().uuidString)
-        try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
-        process.arguments = ["-c", program]
-        process.standardInput = try FileHandle(forReadingFrom: file)
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let answer = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return try answer.split(separator: 10).map { try JSONDecoder().decode([Int64].self, from: $0) }
+        let input = Data((lines.joined(separator: "\n") + "\n").utf8)
+        let answer = try ChildProcess.run("/usr/bin/python3", ["-c", program], input: input)
+        return try answer.output.split(separator: "\n").map {
+            try JSONDecoder().decode([Int64].self, from: Data($0.utf8))
+        }
     }
 
     @Test("Recurrences of every kind, from 2007 to 2045, occur when Python says, in zones with odd changes")
