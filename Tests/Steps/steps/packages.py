@@ -15,6 +15,8 @@ SETS = {
     # For the root file system of Debian unstable with MySQL 9.7 and PostgreSQL 18.
     "newest": "debian-archive-keyring mmdebstrap",
     "deploy": "curl docker-compose openssl systemd",
+    # For the kubectl of Debian unstable.
+    "kubernetes": "debian-archive-keyring openssl python3-venv",
     "machine": "curl mmdebstrap openssl procps systemd-container",
     "proxies": "caddy curl haproxy nginx-light openssl python3",
     "metrics": "curl prometheus",

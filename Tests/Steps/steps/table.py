@@ -106,6 +106,8 @@ STEPS = [
     Step("try", "./dev run, as in README.md", "Tests/Deploy/try .build-optimised/release", (ALL,), 300,
          needs=("run",), after=("build-optimised",)),
     Step("deploy", "files of deploy/", "Tests/Deploy/files", (ALL,), 120, needs=("deploy",), after=("build",)),
+    Step("kubernetes", "manifests of deploy/kubernetes, built by kubectl and held to the schemas", "Tests/Deploy/kubernetes", (ALL,),
+         120, needs=("kubernetes",)),
     Step("proxies", "the configurations for Caddy, nginx and HAProxy", "Tests/Deploy/proxies && Tests/Deploy/routing", (ALL,),
          300, needs=("proxies",), after=("build",)),
     Step("metrics", "metrics, alert rules and the dashboard's queries with Prometheus",

@@ -18,6 +18,13 @@ DIRECTORY = ROOT / ".build-servers"
 MADE, SYSTEM = DIRECTORY / "packages", DIRECTORY / "root"
 
 
+def mirrors():
+    """Returns the machine's mirror of Debian, if it has one."""
+    return sorted(subprocess.run(
+        ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Origin: Debian", "Label: Debian"],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout.split())[:1]
+
+
 def need_system():
     """Creates the root file system from the machine's mirror of Debian, or from Debian's own."""
     if MADE.exists() and MADE.read_text().strip() == PACKAGES:
@@ -28,15 +35,12 @@ def need_system():
     print(f"Installing {PACKAGES} of Debian unstable in {SYSTEM}", file=sys.stderr)
     shutil.rmtree(DIRECTORY, ignore_errors=True)
     DIRECTORY.mkdir()
-    mirrors = subprocess.run(
-        ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Origin: Debian", "Label: Debian"],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout.split()
     excluded = [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("man", "locale", "doc")]
     # An archived mirror's files have expired.
     done = subprocess.run([
         program, "--quiet", "--variant=apt", f"--include={PACKAGES.replace(' ', ',')}",
         '--aptopt=Acquire::Check-Valid-Until "false"', *excluded, '--customize-hook=rm -rf "$1"/var/lib/apt/lists/*', "sid",
-        SYSTEM, *sorted(mirrors)[:1]])
+        SYSTEM, *mirrors()])
     if done.returncode:
         raise SystemExit(f"Cannot install {PACKAGES} of Debian unstable in {SYSTEM}: see mmdebstrap's messages above")
     MADE.write_text(PACKAGES + "\n")
