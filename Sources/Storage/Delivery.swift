@@ -6,14 +6,16 @@ package enum DeliveryStatus: String, Hashable, Sendable, CaseIterable {
     case failed
 }
 
-/// The final result of one push to one device: a row of `delivery_log`.
+/// A final result of pushes: a row of `delivery_log`.
+///
+/// Pushes of one event that end alike before its response share a row, because rows cost more than IDs.
 package struct Delivery: Hashable, Sendable {
     /// The error of a push whose device was removed before it could be sent.
     package static let deviceRemoved = "DeviceRemoved"
     /// The prefix of the event type of a push to a Live Activity.
     package static let activityPrefix = "activity."
 
-    /// The row's ID: a UUIDv7, or a UUIDv4 in rows written by OpenCode's relay.
+    /// The first push's ID, which is also the row's: a UUIDv7, or a UUIDv4 in rows written by OpenCode's relay.
     package let id: String
     /// The secret's hash.
     package let secretHash: SecretHash
@@ -21,14 +23,16 @@ package struct Delivery: Hashable, Sendable {
     package let eventType: String
     /// The session that the event is about.
     package let sessionID: String
-    /// How it ended.
+    /// How they ended.
     package let status: DeliveryStatus
-    /// Why it failed, at most 1,024 bytes; nil when it was sent.
+    /// Why they failed, at most 1,024 bytes; nil when they were sent.
     package let error: String?
-    /// When it ended.
+    /// When they ended.
     package let createdAt: EpochMilliseconds
-    /// The device's `id`; nil in rows written before this column existed.
+    /// The `id` of the first push's device; nil in rows written before this column existed.
     package let deviceID: String?
+    /// For each further push its ID and its device's, without separators.
+    package private(set) var others: String
 
     /// Creates a delivery from its columns.
     ///
@@ -36,7 +40,7 @@ package struct Delivery: Hashable, Sendable {
     /// two characters: an unusual answer from APNs must not make the whole batch fail.
     package init(
         id: String, secretHash: SecretHash, eventType: String, sessionID: String, status: DeliveryStatus,
-        error: String?, createdAt: EpochMilliseconds, deviceID: String? = nil
+        error: String?, createdAt: EpochMilliseconds, deviceID: String? = nil, others: String = ""
     ) {
         self.id = id
         self.secretHash = secretHash
@@ -46,6 +50,53 @@ package struct Delivery: Hashable, Sendable {
         self.error = error.map { StorageText.cut($0, bytes: StorageLimits.errorBytes) }
         self.createdAt = createdAt
         self.deviceID = deviceID
+        self.others = others
+    }
+
+    /// Adds a push that ended like the others; false if it needs another row: the row is full, or an ID isn't a UUID.
+    package mutating func add(id: String, deviceID: String) -> Bool {
+        guard pushCount < StorageLimits.pushesPerDelivery, Self.isLong(id), Self.isLong(deviceID) else {
+            return false
+        }
+        others += id
+        others += deviceID
+        return true
+    }
+
+    private static func isLong(_ id: String) -> Bool {
+        id.utf8.count == StorageLimits.idBytes && id.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
+    /// Bytes of `others` for each push.
+    static let bytesPerPush = 2 * StorageLimits.idBytes
+
+    /// The number of pushes.
+    package var pushCount: Int { 1 + others.utf8.count / Self.bytesPerPush }
+
+    /// A row for each push, in the order in which they were added.
+    package var singles: [Delivery] {
+        let ids = Self.ids(others)
+        let further = stride(from: 0, to: ids.count - 1, by: 2).map { single(ids[$0], ids[$0 + 1]) }
+        return [single(id, deviceID)] + further
+    }
+
+    /// The devices of a row's further pushes.
+    static func devices(ofOthers others: String) -> [String] {
+        let ids = ids(others)
+        return stride(from: 1, to: ids.count, by: 2).map { ids[$0] }
+    }
+
+    private static func ids(_ others: String) -> [String] {
+        let bytes = Array(others.utf8)
+        return stride(from: 0, to: bytes.count, by: StorageLimits.idBytes).map {
+            String(decoding: bytes[$0...].prefix(StorageLimits.idBytes), as: UTF8.self)
+        }
+    }
+
+    private func single(_ id: String, _ deviceID: String?) -> Delivery {
+        Delivery(
+            id: id, secretHash: secretHash, eventType: eventType, sessionID: sessionID, status: status,
+            error: error, createdAt: createdAt, deviceID: deviceID)
     }
 
     /// Throws if a value can't be stored unchanged.
@@ -61,6 +112,11 @@ package struct Delivery: Hashable, Sendable {
 
     /// This row's position in the log, for requesting the rows before it.
     package var cursor: DeliveryCursor { DeliveryCursor(createdAt: createdAt, id: id) }
+}
+
+extension Collection<Delivery> {
+    /// The number of the rows' pushes.
+    package var pushCount: Int { reduce(0) { $0 + $1.pushCount } }
 }
 
 extension [Delivery] {
@@ -79,6 +135,9 @@ extension [Delivery] {
             }
         }
     }
+
+    /// A row for each push, newest first, of rows that are.
+    package var singles: [Delivery] { flatMap { $0.singles.reversed() } }
 
     /// At most `limit` rows, newest first.
     package func newestFirst(_ limit: Int) -> [Delivery] {

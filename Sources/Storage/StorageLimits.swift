@@ -50,6 +50,8 @@ package enum StorageLimits {
     package static let sealedBytes = 4_096
     /// Bytes of the name of an agent's client; `AgentUse` shortens it.
     package static let agentClientBytes = 64
+    /// Maximum pushes whose result one row of the delivery log has.
+    package static let pushesPerDelivery = 900
     /// Rows of a secret's log among which pushes to a device are counted.
     package static let countedDeliveriesMax = 5_000
     /// Bytes of a schedule's name.
@@ -92,6 +94,8 @@ package enum StorageLimits {
     package static let activityStartsMax = 10
     /// Bytes of a stored answer.
     package static let answerBytes = 65_536
+    /// Rows of a secret's log that are searched first for the last delivery to a device.
+    static let lastDeliveriesPage = 20
     /// Rows of a secret's log that are searched for the last delivery to a device.
     package static let lastDeliveriesWindow = 1_000
     /// Milliseconds that an event's receipt is kept: the same `eventID` within 24 h gets the first answer again.

@@ -4,7 +4,7 @@ internal import Storage
 struct DeliveryWrites {
     /// Rows per statement: starting a statement costs about as much as inserting a row.
     private static let rowsPerStatement = 32
-    /// Typical size of a row's texts: two IDs, a hash, and short words.
+    /// Typical size of the texts of a row with one push: two IDs, a hash, and short words.
     private static let textBytesPerRow = 224
 
     private let insert: SQLiteStatement
@@ -35,8 +35,8 @@ struct DeliveryWrites {
     private static func insertion(rows: Int) -> String {
         """
         INSERT OR FAIL INTO delivery_log
-            (id, secret_hash, event_type, session_id, status, error, created_at, device_id)
-        VALUES \(Array(repeating: "(?, ?, ?, ?, ?, ?, ?, ?)", count: rows).joined(separator: ", "))
+            (id, secret_hash, event_type, session_id, status, error, created_at, device_id, others)
+        VALUES \(Array(repeating: "(?, ?, ?, ?, ?, ?, ?, ?, ?)", count: rows).joined(separator: ", "))
         """
     }
 }
@@ -67,5 +67,6 @@ extension SQLiteBinder {
         text(delivery.error)
         integer(delivery.createdAt)
         text(delivery.deviceID)
+        text(delivery.others.isEmpty ? nil : delivery.others)
     }
 }

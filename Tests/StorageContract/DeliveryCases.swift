@@ -23,6 +23,52 @@ extension ContractCase {
             #expect(counts == ["a": SentCount(all: 3, recent: 1), "b": SentCount(all: 1, recent: 1)])
         },
 
+        ContractCase(open: "a row of several pushes is stored whole, and each of them counts and is found") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let devices = (0..<3).map { Samples.device(key, "token \($0)") }
+            let sent = Samples.delivery(key, at: Samples.time, toAll: devices)
+            let failed = Samples.delivery(
+                key, status: .failed, error: "Unregistered", at: Samples.time + 5,
+                toAll: Array(devices.prefix(2)))
+            // As many as an engine loads in bulk.
+            let plain = (0..<20).map { Samples.delivery(key, at: Samples.time - 1 - $0, to: devices[2].id) }
+            try await storage.append([sent, failed] + plain)
+            let log = try await storage.deliveries(of: key, before: nil, limit: 30)
+            #expect(log == [failed, sent] + plain)
+            #expect(log.prefix(2).map(\.pushCount) == [2, 3])
+            #expect(log[1].singles.map(\.deviceID) == devices.map(\.id))
+            #expect(try await storage.deliveries(of: key, before: failed.cursor, limit: 1) == [sent])
+            let last = try await storage.lastDeliveries(to: devices, under: key)
+            #expect(last == [failed.singles[1], failed.singles[0], sent.singles[2]])
+            let counts = try await storage.countSent(
+                of: key, since: Samples.time - 2, recentlySince: Samples.time, before: .max)
+            #expect(
+                counts == [
+                    devices[0].id: SentCount(all: 1, recent: 1), devices[1].id: SentCount(all: 1, recent: 1),
+                    devices[2].id: SentCount(all: 3, recent: 1),
+                ])
+            let tally = try await storage.tally(
+                of: key.primary, from: Samples.time, before: Samples.time + 9, limit: 99)
+            #expect(
+                tally
+                    == DeliveryTally(events: 2, sent: 3, failed: ["Unregistered": 2], end: Samples.time + 9))
+            try await storage.append([sent], isRepeated: true)
+            #expect(try await storage.deliveries(of: key, before: nil, limit: 30) == log)
+        },
+
+        ContractCase(open: "the last push to each device is also found behind many newer rows") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let devices = (0..<2).map { Samples.device(key, "token \($0)") }
+            let old = Samples.delivery(key, to: devices[1].id)
+            let newer = (1...90).map { Samples.delivery(key, at: Samples.time + $0, to: devices[0].id) }
+            try await storage.append([old] + newer)
+            #expect(try await storage.lastDeliveries(to: devices, under: key) == [newer[89], old])
+            try await storage.register(Samples.registration("aa"), key)
+            #expect(try await storage.lastUses(of: devices, under: key).deliveries == [newer[89], old])
+        },
+
         ContractCase(open: "deliveries are returned newest first with every field unchanged") {
             storage async throws in
             let key = Samples.key("secret")

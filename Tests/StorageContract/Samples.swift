@@ -50,6 +50,26 @@ package enum Samples {
             error: error, createdAt: time, deviceID: device)
     }
 
+    /// A device that isn't stored.
+    package static func device(_ key: SecretKey, _ token: String) -> Device {
+        Device(
+            id: id().text, secretHash: key.primary, token: token, bundleID: "com.example.app",
+            environment: .production, createdAt: time, updatedAt: time)
+    }
+
+    /// A row for a push to each of some devices.
+    package static func delivery(
+        _ key: SecretKey, status: DeliveryStatus = .sent, error: String? = nil, at time: EpochMilliseconds,
+        toAll devices: [Device]
+    ) -> Delivery {
+        var row = delivery(key, status: status, error: error, at: time, to: devices[0].id)
+        for device in devices.dropFirst() {
+            let isAdded = row.add(id: id().text, deviceID: device.id)
+            #expect(isAdded)
+        }
+        return row
+    }
+
     /// A push that waits for a device, due at once and for a day.
     package static func pending(
         _ device: Device, id: String = Samples.id().text, attempts: Int = 1,

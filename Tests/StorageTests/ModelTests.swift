@@ -65,6 +65,28 @@ struct ModelTests {
         #expect(error(of: wide) == String(repeating: "x", count: 1_022))
     }
 
+    @Test("pushes that end alike share a row, as far as their IDs are UUIDs and it has room")
+    func sharedRow() {
+        let ids = (0..<6).map { _ in Samples.id().text }
+        var row = Samples.delivery(Samples.key("secret"), id: ids[0], to: "a")
+        #expect(row.singles == [row])
+        let pairs = [
+            (ids[1], ids[2]), ("1", ids[3]), (ids[3], String(repeating: "\0", count: 36)),
+            (ids[3], String(repeating: "é", count: 18)), (ids[4], ids[5]),
+        ]
+        let areAdded = pairs.map { row.add(id: $0, deviceID: $1) }
+        #expect(areAdded == [true, false, false, false, true])
+        #expect(row.pushCount == 3)
+        #expect(row.singles.map(\.id) == [ids[0], ids[1], ids[4]])
+        #expect(row.singles.map(\.deviceID) == ["a", ids[2], ids[5]])
+        #expect(row.singles.allSatisfy { $0.singles == [$0] && $0.sessionID == row.sessionID })
+        var adds = 0
+        while row.add(id: ids[1], deviceID: ids[2]) { adds += 1 }
+        #expect(row.pushCount == StorageLimits.pushesPerDelivery && adds == row.pushCount - 3)
+        // As MySQL's type for long texts allows.
+        #expect(row.others.utf8.count < 65_536)
+    }
+
     @Test("every table with secrets' rows begins its key with the column by which engines shard")
     func shardKeys() {
         for table in SchemaTable.all {

@@ -39,6 +39,8 @@ enum Filling {
                 createdAt: Samples.time + Int64(index % 7))
         }
         try await storage.append(deliveries)
+        let all = (0..<3).map { Samples.device(key($0), "token \($0)") }
+        try await storage.append([Samples.delivery(key(0), at: Samples.time, toAll: all)])
         for index in 0..<receipts {
             let claim = EventClaim(
                 id: Samples.id(), key: key(index), eventID: "event \(index)" + texts[index % texts.count],
@@ -80,7 +82,7 @@ enum Filling {
         }
         await storage.close()
         return [
-            devices, devices, receipts, pushes, texts.count, items, agents, schedules, replies, agents,
+            devices, devices + 1, receipts, pushes, texts.count, items, agents, schedules, replies, agents,
             3,
         ]
     }

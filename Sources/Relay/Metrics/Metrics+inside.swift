@@ -181,17 +181,20 @@ extension Metrics {
     // MARK: Logs
 
     static let logs: [Metric] = [
-        Metric("relay_delivery_log_waiting_rows", .gauge, "Delivery log rows waiting to be written.") {
+        Metric(
+            "relay_delivery_log_waiting_rows", .gauge, "Pushes whose delivery log rows wait to be written."
+        ) {
             $0.deliveryLog.waiting
         },
         Metric(
-            "relay_delivery_log_waiting_rows_max", .gauge, "Maximum delivery log rows waiting to be written."
+            "relay_delivery_log_waiting_rows_max", .gauge,
+            "Maximum pushes whose delivery log rows wait to be written."
         ) {
             $0.deliveryLog.waitingMax
         },
         Metric(
             "relay_delivery_log_dropped_rows_total", .counter,
-            "Delivery log rows that were never written."
+            "Pushes whose delivery log rows were never written."
         ) { Int(clamping: $0.deliveryLog.dropped) },
         Metric(
             "relay_log_dropped_lines_total", .counter,

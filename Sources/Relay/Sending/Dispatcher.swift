@@ -131,7 +131,7 @@ struct Dispatcher {
             item, of: dispatch.tenant, countingUnread: isCounted, within: limit, on: services.loop)
     }
 
-    /// Writes the results to the delivery log, as far as it is kept.
+    /// Writes the results to the delivery log, as far as it is kept; those that are alike share a row.
     ///
     /// Queued pushes are logged when they end, and muted ones never. Waits while the log is crowded, which slows down
     /// senders.
@@ -145,19 +145,22 @@ struct Dispatcher {
         let kept = shared.deliveryLog.kept
         let counted = kept.countedDevices(among: recipients)
         let (type, session) = (content.logType, content.sessionID)
+        var rows: [Delivery] = []
         // Uses indices to avoid copying results.
-        let rows = results.indices.lazy.filter {
-            guard results[$0].isEnded else { return false }
-            guard let counted else { return true }
-            return kept.includes(isFailed: results[$0].isFailed) || counted.contains(results[$0].deviceID)
-        }.map { index in
+        for index in results.indices where results[index].isEnded {
+            let device = results[index].deviceID
+            let isFailed = results[index].isFailed
+            if let counted, !kept.includes(isFailed: isFailed), !counted.contains(device) { continue }
             var error: String?
             if case .failed(let reason) = results[index].status { error = reason }
-            return Delivery(
-                id: results[index].pushID ?? services.makeID().text, secretHash: key.primary,
-                eventType: results[index].activity == nil ? type : content.logType(isActivity: true),
-                sessionID: session, status: error == nil ? .sent : .failed, error: error,
-                createdAt: now, deviceID: results[index].deviceID)
+            let id = results[index].pushID ?? services.makeID().text
+            let type = results[index].activity == nil ? type : content.logType(isActivity: true)
+            let alike = rows.lastIndex { $0.error == error && $0.eventType == type }
+            if let alike, rows[alike].add(id: id, deviceID: device) { continue }
+            rows.append(
+                Delivery(
+                    id: id, secretHash: key.primary, eventType: type, sessionID: session,
+                    status: error == nil ? .sent : .failed, error: error, createdAt: now, deviceID: device))
         }
         shared.deliveryLog.append(rows)
     }

@@ -112,9 +112,9 @@ extension Bounds {
     static let refusalLinesMax = 100
     /// The interval after which refusals are summarised.
     static let refusalSummaryInterval: Duration = .seconds(60)
-    /// Maximum delivery log rows waiting to be written; further ones are dropped and counted.
+    /// Maximum pushes whose delivery log rows wait to be written; further ones are dropped and counted.
     static let deliveriesWaitingMax = 40_000
-    /// As many waiting rows delay responses, so that load slows down before rows are dropped.
+    /// As many waiting pushes delay responses, so that load slows down before rows are dropped.
     static let deliveriesCrowded = 30_000
     /// The longest such delay.
     static let deliveriesDelayMax: Duration = .seconds(2)

@@ -44,10 +44,14 @@ extension SQLSession {
         var tally = DeliveryTally(end: DeliveryTally.end(from: start, next: next, before: end))
         let values = from + [.integer(tally.end)]
         try query(
-            "SELECT status, error, count(*) FROM delivery_log WHERE \(span) GROUP BY status, error", values
+            """
+            SELECT status, error, count(*), coalesce(sum(length(others)), 0)
+            FROM delivery_log WHERE \(span) GROUP BY status, error
+            """, values
         ) { row throws(SQLFailure) in
             guard let status = DeliveryStatus(rawValue: try row.text(0)) else { throw row.wrong(0) }
-            tally.add(status, try row.optionalText(1), count: Int(try row.integer(2)))
+            let others = Int(try row.integer(3)) / Delivery.bytesPerPush
+            tally.add(status, try row.optionalText(1), count: Int(try row.integer(2)) + others)
         }
         tally.events = try count(
             """
@@ -70,6 +74,7 @@ extension SQLSession {
             block.add(delivery.error)
             block.add(delivery.createdAt)
             block.add(delivery.deviceID)
+            block.add(delivery.others.isEmpty ? nil : delivery.others)
         }
         return block
     }
@@ -80,12 +85,13 @@ extension SQLSession {
 
     private func insert(_ deliveries: ArraySlice<Delivery>, _ insertion: Insertion) throws(SQLFailure) {
         var values: [SQLValue] = []
-        values.reserveCapacity(8 * deliveries.count)
+        values.reserveCapacity(9 * deliveries.count)
         for delivery in deliveries {
             values += [
                 .text(delivery.id), .hash(delivery.secretHash), .text(delivery.eventType),
                 .text(delivery.sessionID), .text(delivery.status.rawValue), .text(delivery.error),
                 .integer(delivery.createdAt), .text(delivery.deviceID),
+                delivery.others.isEmpty ? .null : .text(delivery.others),
             ]
         }
         _ = try execute(insertion.sql(rows: deliveries.count), values)
@@ -98,7 +104,8 @@ extension Delivery {
         self.init(
             id: try row.text(0), secretHash: try row.hash(1), eventType: try row.text(2),
             sessionID: try row.text(3), status: status, error: try row.optionalText(5),
-            createdAt: try row.integer(6), deviceID: try row.optionalText(7))
+            createdAt: try row.integer(6), deviceID: try row.optionalText(7),
+            others: try row.optionalText(8) ?? "")
     }
 }
 
@@ -107,25 +114,32 @@ extension SQLSession {
         of key: SecretKey, since start: EpochMilliseconds, recentlySince recent: EpochMilliseconds,
         before end: EpochMilliseconds
     ) throws(SQLFailure) -> [String: SentCount] {
+        let sent = """
+            FROM (SELECT device_id, event_type, created_at, status, others FROM delivery_log
+                  WHERE secret_hash = ? AND created_at >= ? AND created_at < ? ORDER BY created_at DESC LIMIT ?) AS found
+            WHERE status = '\(DeliveryStatus.sent.rawValue)' AND device_id IS NOT NULL
+                AND event_type NOT LIKE '\(Delivery.activityPrefix)%'
+            """
         var counts: [String: SentCount] = [:]
         for hash in key.hashes {
+            let period: [SQLValue] = [
+                .hash(hash), .integer(start), .integer(end), .limit(StorageLimits.countedDeliveriesMax),
+            ]
             try query(
                 """
-                SELECT device_id, count(*), count(CASE WHEN created_at >= ? THEN 1 END)
-                FROM (SELECT device_id, event_type, created_at, status FROM delivery_log
-                      WHERE secret_hash = ? AND created_at >= ? AND created_at < ? ORDER BY created_at DESC LIMIT ?) AS found
-                WHERE status = '\(DeliveryStatus.sent.rawValue)' AND device_id IS NOT NULL
-                    AND event_type NOT LIKE '\(Delivery.activityPrefix)%' GROUP BY device_id
-                """,
-                [
-                    .integer(recent), .hash(hash), .integer(start), .integer(end),
-                    .limit(StorageLimits.countedDeliveriesMax),
-                ]
+                SELECT device_id, count(*), count(CASE WHEN created_at >= ? THEN 1 END) \(sent) GROUP BY device_id
+                """, [.integer(recent)] + period
             ) { row throws(SQLFailure) in
-                var count = counts[try row.text(0)] ?? SentCount()
-                count.all += Int(try row.integer(1))
-                count.recent += Int(try row.integer(2))
-                counts[try row.text(0)] = count
+                counts[try row.text(0), default: SentCount()].all += Int(try row.integer(1))
+                counts[try row.text(0), default: SentCount()].recent += Int(try row.integer(2))
+            }
+            try query("SELECT created_at, others \(sent) AND others IS NOT NULL", period) {
+                row throws(SQLFailure) in
+                let isRecent = try row.integer(0) >= recent
+                for device in Delivery.devices(ofOthers: try row.text(1)) {
+                    counts[device, default: SentCount()].all += 1
+                    if isRecent { counts[device, default: SentCount()].recent += 1 }
+                }
             }
         }
         return counts

@@ -59,7 +59,7 @@ final class SQLStatements: Sendable {
         // The rows can't change between being read and being deleted.
         logRemovedPushes = insertUnlessPresent(
             """
-            INTO delivery_log (\(Self.deliveryColumns.joined(separator: ", ")))
+            INTO delivery_log (\(Self.deliveryColumns.dropLast().joined(separator: ", ")))
             SELECT id, secret_hash, event_type, session_id, '\(DeliveryStatus.failed.rawValue)',
                 '\(Delivery.deviceRemoved)', ?, device_id
             FROM pending_push WHERE secret_hash = ? AND device_id = ? AND lease_owner IS NULL\(lockingRows)
@@ -125,6 +125,7 @@ final class SQLStatements: Sendable {
     /// The columns of `delivery_log`, in the order in which ```SQLSession``` reads and writes them.
     static let deliveryColumns = [
         "id", "secret_hash", "event_type", "session_id", "status", "error", "created_at", "device_id",
+        "others",
     ]
 
     /// The columns of `pending_push`, in the order in which ```SQLSession``` reads and writes them.

@@ -7,12 +7,15 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
     case baseline = 1
     /// Web Push subscriptions, and the keys that relays share.
     case webPush = 2
+    /// Log rows for several pushes.
+    case sharedLogRows = 3
 
     /// What the step does, for `relay migrate`.
     package var summary: String {
         switch self {
         case .baseline: "all tables; adopts those of the OpenCode relay"
         case .webPush: "Web Push subscriptions; keys that relays share"
+        case .sharedLogRows: "delivery log rows for several pushes"
         }
     }
 

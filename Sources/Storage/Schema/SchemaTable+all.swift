@@ -40,6 +40,7 @@ extension SchemaTable {
             .column("id", .id), .column("secret_hash", .hash), .column("event_type", .text(32)),
             .column("session_id", .text(255)), .column("status", .text(16)), .null("error", .text(1_024)),
             .column("created_at", .integer), .null("device_id", .id),
+            Column(name: "others", kind: .longText, isNullable: true, since: .sharedLogRows),
         ],
         indices: [
             Index(name: "delivery_log_created_at_idx", columns: ["created_at"], engines: .servers),

@@ -240,7 +240,7 @@ final class FakeStorage: Storage {
             if let failure = state.writeFailure { throw failure }
             try state.checkLog(deliveries)
             let present = isRepeated ? Set(state.deliveries.map(\.id)) : []
-            state.deliveries += deliveries.filter { !present.contains($0.id) }
+            state.deliveries += deliveries.filter { !present.contains($0.id) }.flatMap(\.singles)
             if state.losesConfirmation {
                 state.losesConfirmation = false
                 throw .unconfirmed(logDetail: "x")

@@ -42,8 +42,11 @@ class Database:
     def ends(self):
         """Each push's rows in the delivery log: (status, error)."""
         ends = {}
-        for push, status, error in self._rows("SELECT id, status, coalesce(error, '') FROM delivery_log"):
-            ends.setdefault(push, []).append((status, error))
+        query = "SELECT id, status, coalesce(error, ''), coalesce(others, '') FROM delivery_log"
+        for push, status, error, others in self._rows(query):
+            # For each further push its ID and its device's, 36 characters each.
+            for end in (push, *(others[i:i + 36] for i in range(0, len(others), 72))):
+                ends.setdefault(end, []).append((status, error))
         return ends
 
     def sessions_of_failures(self, prefix):

@@ -13,7 +13,8 @@ enum DeliveriesCommand {
             let limit = options.number(.limit) ?? Bounds.rowsShownDefault
             let view = DeliveryView(devices: try await storage.devices(of: key))
             guard options.has(.follow) else {
-                let rows = try await storage.newestDeliveries(of: key, count: limit)
+                let rows = Array(
+                    try await storage.newestDeliveries(of: key, count: limit).singles.prefix(limit))
                 StandardOutput.write(options.has(.json) ? view.json(rows) : view.text(rows, of: key, style))
                 return .success
             }
@@ -36,12 +37,12 @@ enum DeliveriesCommand {
             let rows = try await storage.newestDeliveries(of: key, count: max(limit, LogFollower.window))
             var follower = LogFollower(seen: rows)
             if !isJSON { StandardOutput.write(view.heading(of: key, style)) }
-            var isPrinted = write(rows.prefix(limit).reversed())
+            var isPrinted = write(rows.singles.prefix(limit).reversed())
             var isAway = false
             while isPrinted, StandardOutput.isRead {
                 try? await Task.sleep(for: Bounds.followInterval)
                 do throws(StorageError) {
-                    let new = follower.take(try await look(follower))
+                    let new = follower.take(try await look(follower)).flatMap(\.singles)
                     if !new.allSatisfy(view.knowsDevice) {
                         view = DeliveryView(devices: try await storage.devices(of: key))
                     }

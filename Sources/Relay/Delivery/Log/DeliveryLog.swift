@@ -6,19 +6,19 @@ import Storage
 ///
 /// The buffer is bounded. While it is nearly full and rows are being written, callers delay their responses
 /// (``isCrowded``), and senders slow down. Rows that don't fit are dropped and counted, because a push must not wait
-/// for its log row. While the database can't be written, rows stay buffered as long as they fit.
+/// for its log row. The bounds and figures count pushes, of which a row may have several. While the database can't be written, rows stay buffered as long as they fit.
 final class DeliveryLog: Sendable {
     /// Limits and delays.
     struct Options: Sendable {
         /// Which results are written.
         var kept = LoggedDeliveries.all
-        /// Maximum buffered rows.
+        /// Maximum buffered pushes.
         var waitingMax = Bounds.deliveriesWaitingMax
-        /// Buffered rows that make the log crowded.
+        /// Buffered pushes that make the log crowded.
         var crowdedAt = Bounds.deliveriesCrowded
         /// How long a response waits at most while the log is crowded.
         var delayMax = Bounds.deliveriesDelayMax
-        /// Maximum rows per transaction.
+        /// Maximum rows per transaction, and the pushes that aren't worth waiting for more.
         var batchMax = Bounds.deliveriesPerBatchMax
         /// Waits before rows are written, so that they share transactions, and after a failure.
         var pause: @Sendable (Duration) async -> Void = { duration in try? await Task.sleep(for: duration) }
@@ -28,11 +28,12 @@ final class DeliveryLog: Sendable {
         let options: Options
         /// Batches to write, all but the last full; a row stays where it was appended until it is written.
         var batches: [[Delivery]] = []
+        /// The number of their pushes.
         var count = 0
-        /// Rows taken out for writing but not written yet.
+        /// Pushes taken out for writing but not written yet.
         var inHand = 0
         var dropped = 0
-        /// Rows that were never written, in total.
+        /// Pushes that were never written, in total.
         var lost: UInt64 = 0
         /// Consecutive refusals.
         var refusals = 0
@@ -40,28 +41,29 @@ final class DeliveryLog: Sendable {
         var isStalled = false
         var isFinished = false
 
-        /// Rows not in the database yet.
+        /// Pushes not in the database yet.
         var unwritten: Int { count + inHand }
-        /// Whether waiting for more rows wouldn't make the next batch larger.
+        /// Whether waiting for more rows isn't worth it.
         var hasFullBatch: Bool { count >= options.batchMax || isFinished }
 
         mutating func add(_ row: consuming Delivery) {
-            guard !isFinished, unwritten < options.waitingMax else {
-                dropped += 1
-                lost += 1
+            let pushes = row.pushCount
+            guard !isFinished, unwritten + pushes <= options.waitingMax else {
+                dropped += pushes
+                lost += UInt64(pushes)
                 return
             }
             if batches.isEmpty || batches[batches.count - 1].count >= options.batchMax { batches.append([]) }
             batches[batches.count - 1].append(row)
-            count += 1
+            count += pushes
         }
 
-        /// Takes the oldest batch, which may be empty, and the number of rows dropped since the last one.
+        /// Takes the oldest batch, which may be empty, and the number of pushes dropped since the last one.
         mutating func takeBatch() -> (rows: [Delivery], dropped: Int)? {
             guard !batches.isEmpty || dropped > 0 else { return nil }
             let rows = batches.isEmpty ? [] : batches.removeFirst()
-            count -= rows.count
-            inHand = rows.count
+            inHand = rows.pushCount
+            count -= inHand
             defer { dropped = 0 }
             return (rows, dropped)
         }
@@ -87,10 +89,10 @@ final class DeliveryLog: Sendable {
 
     /// The log's counters.
     struct Figures: Sendable, Equatable {
-        /// Rows not in the database yet.
+        /// Pushes not in the database yet.
         var waiting = 0
         var waitingMax = 0
-        /// Rows that were never written.
+        /// Pushes that were never written.
         var dropped: UInt64 = 0
     }
 
@@ -169,10 +171,10 @@ final class DeliveryLog: Sendable {
                 let middle = rows.startIndex + rows.count / 2
                 left += [rows[middle...], rows[..<middle]]
             } else {
-                lost = (lost.rows + rows.count, error)
+                lost = (lost.rows + rows.pushCount, error)
             }
             guard refusals < Bounds.deliveriesRefusedInRowMax else {
-                lost.rows += left.reduce(0) { $0 + $1.count }
+                lost.rows += left.reduce(0) { $0 + $1.pushCount }
                 break
             }
         }
@@ -204,7 +206,7 @@ final class DeliveryLog: Sendable {
                 guard await mayPass(error), !writer.withBuffer(\.isFinished) else { return error }
                 if !isDelayed {
                     writer.withBuffer { $0.isStalled = true }
-                    log(.warning, "delivery.delayed", [.count("rows", rows.count), .storageError(error)])
+                    log(.warning, "delivery.delayed", [.count("rows", rows.pushCount), .storageError(error)])
                 }
                 isDelayed = true
             }
