@@ -162,11 +162,13 @@ struct SenderTroubleTests {
         }
     }
 
-    @Test("a proxy gets its credentials and the tunnels; without one, the environment's isn't used")
-    func proxy() async throws {
+    @Test(
+        "a proxy gets its credentials and the tunnels, and the service gets no credentials",
+        arguments: ["h2", "h1"])
+    func proxy(_ mode: String) async throws {
         let files = try CertificateFiles()
         try await withLoop { loop in
-            let service = try Service("h2", files)
+            let service = try Service(mode, files)
             let proxy = try Service("proxy", files)
             let sender = try service.sender(on: loop) {
                 $0.proxy = ConnectProxy(
