@@ -19,6 +19,8 @@ public struct SealedMessage: Sendable, Equatable {
     public var timeToLive: Int?
     /// What else the notification should look and sound like.
     public var properties = Properties()
+    /// What it asks a person to decide.
+    public var request: Request?
 
     /// A message with an ID and the time of sealing, in whole seconds since 1970.
     public init(id: String, sentAt: Int, title: String? = nil, body: String? = nil) {
@@ -71,6 +73,7 @@ extension SealedMessage {
         if let timeToLive { members.append(JSONValue.Member("ttl", .integer(timeToLive))) }
         let properties = properties.members
         if !properties.isEmpty { members.append(JSONValue.Member("n", .object(properties))) }
+        if let request { members.append(JSONValue.Member("q", .object(request.members))) }
         return Array(JSONValue.object(members).text.utf8)
     }
 
@@ -86,9 +89,14 @@ extension SealedMessage {
         sessionID = texts[3]
         serverID = texts[4]
         timeToLive = try json.whole("ttl", max: Self.timeToLiveMax)
-        guard let wanted = json["n"] else { return }
-        guard wanted.isObject else { throw .badContent }
-        properties = Properties(wanted)
+        if let wanted = json["n"] {
+            guard wanted.isObject else { throw .badContent }
+            properties = Properties(wanted)
+        }
+        if let asked = json["q"] {
+            guard asked.isObject else { throw .badContent }
+            request = Request(asked)
+        }
     }
 }
 

@@ -4,13 +4,16 @@ public struct SealedReply: Sendable, Equatable {
     public var action: String
     /// What the person typed.
     public var text: String?
+    /// The answers to the event's questions, in their order, with the action `answer`.
+    public var answers: [[String]]?
     /// When it was sealed, in seconds since 1970.
     public var sentAt: Int
 
     /// A reply.
-    public init(action: String, text: String? = nil, sentAt: Int) {
+    public init(action: String, text: String? = nil, answers: [[String]]? = nil, sentAt: Int) {
         self.action = action
         self.text = text
+        self.answers = answers
         self.sentAt = sentAt
     }
 
@@ -46,7 +49,16 @@ public struct SealedReply: Sendable, Equatable {
         guard let json = JSONValue(parsing: content), json.isObject, let action = json["a"]?.string,
             Self.isAction(action), let sentAt = try json.whole("at", max: SealedMessage.timeMax)
         else { throw .badContent }
-        self.init(action: action, text: try json.text("b"), sentAt: sentAt)
+        let answers = try json["q"].map { value throws(Refusal) in try Self.answers(value) }
+        self.init(action: action, text: try json.text("b"), answers: answers, sentAt: sentAt)
+    }
+
+    private static func answers(_ value: JSONValue) throws(Refusal) -> [[String]] {
+        let answers = value.array?.map { $0.array?.map(\.string) }
+        guard let answers, answers.allSatisfy({ $0?.contains { $0 == nil } == false }) else {
+            throw .badContent
+        }
+        return answers.map { ($0 ?? []).compactMap(\.self) }
     }
 
     /// The end of the associated data, which binds a reply to its event.
@@ -57,6 +69,10 @@ public struct SealedReply: Sendable, Equatable {
         guard (0...SealedMessage.timeMax).contains(sentAt) else { throw .invalid("sentAt") }
         var members = [JSONValue.Member("a", .string(action)), JSONValue.Member("at", .integer(sentAt))]
         members.add("b", text)
+        if let answers {
+            let lists = answers.map { JSONValue.array($0.map { .string($0) }) }
+            members.append(JSONValue.Member("q", .array(lists)))
+        }
         return Array(JSONValue.object(members).text.utf8)
     }
 
