@@ -34,6 +34,52 @@ struct Sealer: Sendable {
             awaitsAnswer: event.awaitsAnswer, state: event.state?.withoutText, actions: event.actions)
     }
 
+    /// The event with a request that people answer from the phone, and what they can reply to it; `nil` if not even the
+    /// beginning of the request fits.
+    ///
+    /// A request that doesn't fit can only be rejected.
+    ///
+    /// - Parameter end: When nobody waits for a reply any more.
+    func sealed(
+        _ event: QueuedEvent, asking request: AskedRequest, end: EpochMilliseconds? = nil,
+        at now: EpochMilliseconds
+    ) -> (event: QueuedEvent, offer: ReplyOffer)? {
+        let id = "oc-" + hash(event.id)
+        guard case .readable(let title, _) = event.text else { return nil }
+        let lengthMax =
+            event.session.text.utf8.count <= Bounds.sessionBytesUsual
+            ? Envelope.lengthMax : Bounds.sealedCharactersMax
+        func attempt(_ body: String, _ offer: ReplyOffer, isCut: Bool) -> (QueuedEvent, ReplyOffer)? {
+            var message = SealedMessage(id: id, sentAt: Int(now / 1000), title: title, body: body)
+            message.sessionID = event.session.text
+            message.serverID = serverID
+            if !offer.actions.isEmpty {
+                message.properties.category = NotificationCategory.permission
+                message.properties.actions = offer.names
+            }
+            var asked = SealedMessage.Request()
+            asked.end = end.map { Int($0 / 1000) }
+            asked.isCut = isCut
+            asked.questions = offer.questions
+            message.request = asked
+            guard let sealed = try? Envelope.seal(message, type: event.type.rawValue, with: key),
+                sealed.utf8.count <= lengthMax
+            else { return nil }
+            let event = QueuedEvent(
+                id: id, at: event.at, type: event.type, session: visible(event.session),
+                text: .sealed(sealed),
+                awaitsAnswer: event.awaitsAnswer, state: event.state?.withoutText, actions: offer.names)
+            return (event, offer)
+        }
+        if let whole = attempt(request.text, request.offer, isCut: false) { return whole }
+        let refusal = ReplyOffer(actions: request.offer.actions.filter { $0 == .reject })
+        for bytes in Bounds.cutRequestBytesMax {
+            let text = RequestText.cut(request.text, bytes: bytes, digest: request.digest)
+            if let cut = attempt(text, refusal, isCut: true) { return cut }
+        }
+        return nil
+    }
+
     /// A hash of a text that only the pairing's parties can compute.
     func hash(_ text: String) -> String { secret.privateSessionID(of: text) }
 

@@ -24,7 +24,7 @@ extension OpenCodeClient {
         }
 
         /// The rest of the log's sentence about the reply.
-        func sentence(_ choice: PermissionReply.Choice) -> String {
+        func sentence(_ choice: RequestReply.Choice) -> String {
             switch self {
             case .taken: ": \(choice.rawValue)"
             case .notListed: " came too late"
@@ -37,7 +37,7 @@ extension OpenCodeClient {
     ///
     /// Where the server can't make the list, its last event about the permission counts. Repeating the call is safe: a
     /// permission that has been answered isn't listed any more, and unknown to the server.
-    func answer(_ request: Request, _ reply: PermissionReply) async throws(ServerError) -> Answered {
+    func answer(_ request: Request, _ reply: RequestReply) async throws(ServerError) -> Answered {
         do throws(ServerError) {
             guard let listed = try await openRequests(like: request, request.directory)[request.id] else {
                 return .notListed
@@ -68,7 +68,7 @@ extension OpenCodeClient {
     }
 }
 
-extension PermissionReply {
+extension RequestReply {
     /// The request's body.
     ///
     /// - Parameter withDecision: Whether the choice is given under its later name, too.

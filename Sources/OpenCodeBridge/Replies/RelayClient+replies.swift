@@ -14,9 +14,11 @@ extension RelayClient {
     }
 
     /// Waits for the reply to an event, about half a minute.
-    func waitForReply(to eventID: String) async -> Wait {
+    ///
+    /// - Parameter deadline: The time limit of the request, if not the client's own.
+    func waitForReply(to eventID: String, deadline: Duration? = nil) async -> Wait {
         let body = Self.body(secret, eventID, waiting: Bounds.replyWaitSeconds)
-        guard let answer = await post("/v1/reply/wait", body) else {
+        guard let answer = await post("/v1/reply/wait", body, deadline: deadline) else {
             return .later("no relay answers", .zero)
         }
         let value = try? JSON.parse(answer.body, maxBytes: Bounds.postAnswerBytesMax)
@@ -93,8 +95,8 @@ extension RelayClient {
         return writer.finish()
     }
 
-    private func post(_ path: String, _ body: [UInt8]) async -> WebAnswer? {
-        var request = WebRequest(url: address.text + path, timeout: deadline)
+    private func post(_ path: String, _ body: [UInt8], deadline: Duration? = nil) async -> WebAnswer? {
+        var request = WebRequest(url: address.text + path, timeout: deadline ?? self.deadline)
         request.body = body
         request.isLocal = address.isLoopback
         request.answerBytesMax = Bounds.postAnswerBytesMax

@@ -20,7 +20,7 @@ actor ReplyDesk {
         let opener: ReplyOpener?
         /// Gives a reply to OpenCode.
         let answer:
-            @Sendable (OpenCodeClient, Request, PermissionReply) async throws(ServerError) ->
+            @Sendable (OpenCodeClient, Request, RequestReply) async throws(ServerError) ->
                 OpenCodeClient.Answered
         var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     }
@@ -107,7 +107,7 @@ actor ReplyDesk {
 
     /// How people can reply to a request.
     func actions(_ request: Request) -> [String] {
-        parts.opener != nil && request.kind == .permission ? PermissionReply.actions : []
+        parts.opener != nil && request.kind == .permission ? ReplyOffer.permission.names : []
     }
 
     private func startNext() {
@@ -163,10 +163,10 @@ actor ReplyDesk {
     /// Gives a reply to OpenCode, again if need be; `nil` if the task was cancelled before its fate was known.
     private func carryOut(_ given: GivenReply, _ known: Watched) async -> ReplyFate? {
         let name = "the reply to \(Console.safe(known.request.id))"
-        let reply: PermissionReply
+        let reply: RequestReply
         do throws(ReplyRefusal) {
             guard let opener = parts.opener else { return nil }
-            reply = try opener.open(given, to: known.eventID)
+            reply = try opener.open(given, to: known.eventID, of: .permission)
         } catch {
             console.note("\(name) isn't used: \(error)")
             return .refused(error.reason)

@@ -53,6 +53,7 @@ extension ReplyRefusal {
         case .noKey: "no_key"
         case .refused: "cannot_open"
         case .unknownAction: "unknown_action"
+        case .notOffered: "not_offered"
         }
     }
 }

@@ -206,6 +206,10 @@ enum Bounds {
     static let sealedCharactersMax = 2_434
     /// Maximum sizes of a title and of a body, each tried until the envelope fits.
     static let sealedTextBytesMax = [1_024, 512, 256, 64]
+    /// Maximum size of a session's ID with which an envelope of any length fits into a push.
+    static let sessionBytesUsual = 64
+    /// Maximum sizes of what is shown of a request that doesn't fit, each tried until the envelope fits.
+    static let cutRequestBytesMax = [1_500, 1_000, 600, 200]
     /// Maximum addresses of the server in a pairing; more would make the code hard to scan.
     static let serverHostsMax = 6
     /// Timeout of the request that checks whether a server answers at an address.
@@ -232,6 +236,33 @@ enum Bounds {
     static let hookMemoriesMax = 512
     /// Maximum size of the file that remembers them.
     static let hookFileBytesMax = 128 << 10
+    /// How long an agent waits for its hooks: the default of Claude Code and Codex, which `install --answer` sets.
+    static let agentTimeout: Duration = .seconds(600)
+    /// How long a hook waits for a reply from the phone, at most: below ``agentTimeout``, so that it can withdraw the
+    /// request in time.
+    static let answerWaitMax: Duration = .seconds(590)
+    /// How long it waits by default if the agent's terminal can't be used meanwhile.
+    static let answerWait: Duration = .seconds(60)
+    /// How recently someone has typed who is at the desk, unless `--quiet-while-active` says so.
+    static let deskTime: Duration = .seconds(120)
+    /// How often a waiting hook checks whether its request is still open.
+    static let answerCheckInterval: Duration = .seconds(1)
+    /// How long a hook may take to withdraw its request or to report a reply's result.
+    static let withdrawDeadline: Duration = .seconds(3)
+    /// How long a waiting hook's process runs longer than its wait, at most.
+    static let answerProcessSecondsMore: Int64 = 8
+    /// How much of a session's transcript is read.
+    static let transcriptBytesMax = 4 << 20
+    /// Maximum questions of a request.
+    static let questionsMax = 16
+    /// Maximum size of the file with decisions; its older half is removed then.
+    static let decisionFileBytesMax = 256 << 10
+    /// Maximum characters of a tool's name in that file.
+    static let decisionToolCharactersMax = 64
+    /// Runs of more spaces or tabs in a request are shown as their number.
+    static let shownSpacesMax = 40
+    /// Runs of more line breaks in a request are shown as their number.
+    static let shownBreaksMax = 3
     /// How long a fault of a hook isn't shown again.
     static let hookFaultPause: Duration = .seconds(600)
     /// Maximum size of the first line of a session's file, which names the client that runs the session.

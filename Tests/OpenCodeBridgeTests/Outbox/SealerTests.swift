@@ -57,7 +57,7 @@ struct SealerTests {
             try JSON.parse(relay.body(event), maxBytes: 1 << 16)
         }
         #expect(try body(event)["actions"] == nil && body(event)["category"] == nil)
-        event.actions = PermissionReply.actions
+        event.actions = ReplyOffer.permission.names
         let names: JSON.Value = ["once", "always", "reject"]
         #expect(try body(event)["actions"] == names && body(event)["category"] == "permission")
         #expect(QueueRecord(line: QueueRecord.put(event).line.dropLast()) == .put(event))
@@ -135,5 +135,33 @@ struct SealerTests {
         #expect(sealing.allSatisfy { $0.isGood })
         #expect(sealing.map { $0.text.contains(note) } == [false, true, true])
         #expect(!CheckCommand.devices(answer, isSealing: false).contains { $0.text.contains(note) })
+    }
+
+    @Test("a request is sealed whole, or its beginning and end with nothing but a refusal")
+    func requests() throws {
+        let sealer = Sealer(secret, serverID: "srv", hidesSessions: false)
+        func sealed(_ text: String, session: String = "s") throws -> (SealedMessage, ReplyOffer, QueuedEvent)
+        {
+            let request = AskedRequest(text: text, offer: .permission, digest: "d1d2")
+            let result = try #require(
+                sealer.sealed(try event(session: session), asking: request, end: 9_999, at: 1_000))
+            return (try opened(result.event), result.offer, result.event)
+        }
+        let long = String(repeating: "x", count: 2_000)
+        let (whole, offer, sent) = try sealed(long)
+        #expect(whole.body == long && offer == .permission && whole.properties.actions == offer.names)
+        #expect(whole.request?.end == 9 && whole.request?.isCut == false && sent.actions == offer.names)
+        for text in [String(repeating: "é", count: 1_500), String(repeating: "\"", count: 9_000) + "end"] {
+            let (cut, offer, sent) = try sealed(text)
+            #expect(offer == ReplyOffer(actions: [.reject]) && cut.properties.actions == ["reject"])
+            #expect(cut.request?.isCut == true && sent.actions == ["reject"])
+            let body = try #require(cut.body)
+            #expect(
+                body.contains("of \(text.unicodeScalars.count) characters are missing")
+                    && body.contains("d1d2"))
+            #expect(body.hasPrefix(text.prefix(10)) && body.contains(text.suffix(3)))
+        }
+        // The identifiers of its push leave less room.
+        #expect(try sealed(long, session: String(repeating: "s", count: 255)).0.request?.isCut == true)
     }
 }

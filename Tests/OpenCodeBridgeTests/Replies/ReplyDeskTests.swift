@@ -15,7 +15,7 @@ struct ReplyDeskTests {
             var answers: [Result<OpenCodeClient.Answered, ServerError>] = []
             var refusedAcknowledgements = 0
             var waited: [String] = []
-            var given: [PermissionReply] = []
+            var given: [RequestReply] = []
             var acknowledged: [String] = []
             var waiting = 0
             var waitingMost = 0
@@ -129,7 +129,7 @@ struct ReplyDeskTests {
             await desk.rang(try Self.request("per_2"), as: "evt_2")
             #expect(await script.until { $0.waited.last == "evt_2" })
             let state = script.state.withLock { $0 }
-            #expect(state.given == Array(repeating: PermissionReply(choice: .always), count: 3))
+            #expect(state.given == Array(repeating: RequestReply(choice: .always), count: 3))
             #expect(state.waited.prefix(4) == ["evt_1", "evt_1", "evt_1", "evt_2"])
             // The reply was an acknowledgement already.
             #expect(state.acknowledged == [])
@@ -234,7 +234,7 @@ struct ReplyDeskTests {
             await desk.rang(try Self.request("per_1"), as: "evt_1")
             #expect(await script.until { $0.given.count == 103 })
             let state = script.state.withLock { $0 }
-            #expect(state.given.allSatisfy { $0 == PermissionReply(choice: .once) })
+            #expect(state.given.allSatisfy { $0 == RequestReply(choice: .once) })
             #expect(state.slept.allSatisfy { $0 <= Bounds.replyPauseMax })
             #expect(state.slept.suffix(50).allSatisfy { $0 >= Bounds.replyPauseMax / 2 })
         }
@@ -282,7 +282,7 @@ struct ReplyDeskTests {
                 #expect(await script.until { $0.given.count == number })
             }
             #expect(
-                script.state.withLock { $0.given.last } == PermissionReply(choice: .reject, message: "no"))
+                script.state.withLock { $0.given.last } == RequestReply(choice: .reject, message: "no"))
             #expect(script.state.withLock { $0.given.count } == 2)
         }
     }

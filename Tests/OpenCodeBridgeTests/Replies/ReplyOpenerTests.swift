@@ -16,21 +16,23 @@ struct ReplyOpenerTests {
         let sealed = GivenReply(
             action: "always", sealed: try SealedReply(action: "once", sentAt: 1).sealed(for: "e", with: key))
         let readable = GivenReply(action: "reject", text: "no")
-        let rejection = PermissionReply(choice: .reject, message: "no")
+        let rejection = RequestReply(choice: .reject, message: "no")
         for opener in [strict, lenient] {
-            #expect(try opener.open(sealed, to: "e") == PermissionReply(choice: .once))
-            #expect(throws: ReplyRefusal.refused(.notAuthentic)) { try opener.open(sealed, to: "f") }
+            #expect(try opener.open(sealed, to: "e", of: .permission) == RequestReply(choice: .once))
+            #expect(throws: ReplyRefusal.refused(.notAuthentic)) {
+                try opener.open(sealed, to: "f", of: .permission)
+            }
         }
-        #expect(try lenient.open(readable, to: "e") == rejection)
-        #expect(try keyless.open(readable, to: "e") == rejection)
-        #expect(throws: ReplyRefusal.readable) { try strict.open(readable, to: "e") }
-        #expect(throws: ReplyRefusal.noKey) { try keyless.open(sealed, to: "e") }
+        #expect(try lenient.open(readable, to: "e", of: .permission) == rejection)
+        #expect(try keyless.open(readable, to: "e", of: .permission) == rejection)
+        #expect(throws: ReplyRefusal.readable) { try strict.open(readable, to: "e", of: .permission) }
+        #expect(throws: ReplyRefusal.noKey) { try keyless.open(sealed, to: "e", of: .permission) }
         for action in ["approve", "Once", nil] {
             #expect(throws: ReplyRefusal.unknownAction) {
-                try keyless.open(GivenReply(action: action, text: "once"), to: "e")
+                try keyless.open(GivenReply(action: action, text: "once"), to: "e", of: .permission)
             }
         }
         let other = GivenReply(sealed: try SealedReply(action: "yes", sentAt: 1).sealed(for: "e", with: key))
-        #expect(throws: ReplyRefusal.unknownAction) { try strict.open(other, to: "e") }
+        #expect(throws: ReplyRefusal.unknownAction) { try strict.open(other, to: "e", of: .permission) }
     }
 }

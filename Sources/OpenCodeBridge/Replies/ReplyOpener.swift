@@ -1,18 +1,5 @@
 import PushSealing
 
-/// A person's answer to a permission.
-struct PermissionReply: Sendable, Equatable {
-    /// The answers that OpenCode takes.
-    enum Choice: String, Sendable, CaseIterable { case once, always, reject }
-
-    /// The actions of an event for a permission, by the names that replies have.
-    static let actions = Choice.allCases.map(\.rawValue)
-
-    let choice: Choice
-    /// What the agent is told about a rejection.
-    var message: String?
-}
-
 /// A reply as the relay keeps it.
 struct GivenReply: Sendable, Equatable {
     var action: String?
@@ -26,13 +13,15 @@ enum ReplyRefusal: Error, Sendable, Equatable, CustomStringConvertible {
     case noKey
     case refused(Refusal)
     case unknownAction
+    case notOffered
 
     var description: String {
         switch self {
         case .readable: "it isn't sealed, so the relay could have made it up"
         case .noKey: "it is sealed, and the secret has no key"
         case .refused(let refusal): "it can't be opened: \(refusal.rawValue)"
-        case .unknownAction: "its action is none of once, always and reject"
+        case .unknownAction: "its action is none of once, always, reject and answer"
+        case .notOffered: "the event doesn't offer this reply"
         }
     }
 }
@@ -47,14 +36,20 @@ struct ReplyOpener: Sendable {
     var resultKey: SealedResult.Key?
 
     /// The answer in a reply to an event.
-    func open(_ given: GivenReply, to eventID: String) throws(ReplyRefusal) -> PermissionReply {
+    ///
+    /// - Parameter offer: What the event offered.
+    func open(
+        _ given: GivenReply, to eventID: String, of offer: ReplyOffer
+    ) throws(ReplyRefusal) -> RequestReply {
         let action: String?
         let text: String?
+        var answers: [[String]] = []
         if let sealed = given.sealed {
             guard !keys.isEmpty else { throw .noKey }
             do throws(Refusal) {
                 let reply = try SealedReply(opening: sealed, for: eventID, with: keys)
                 (action, text) = (reply.action, reply.text)
+                answers = reply.answers ?? []
             } catch {
                 throw .refused(error)
             }
@@ -62,10 +57,13 @@ struct ReplyOpener: Sendable {
             guard !requiresSealed else { throw .readable }
             (action, text) = (given.action, given.text)
         }
-        guard let choice = action.flatMap(PermissionReply.Choice.init) else { throw .unknownAction }
+        guard let choice = action.flatMap(RequestReply.Choice.init) else { throw .unknownAction }
         let message = choice == .reject ? text : nil
-        return PermissionReply(
-            choice: choice, message: message.map { NotificationText.cut($0, bytes: Bounds.replyTextBytesMax) }
-        )
+        let reply = RequestReply(
+            choice: choice,
+            message: message.map { NotificationText.cut($0, bytes: Bounds.replyTextBytesMax) },
+            answers: choice == .answer ? answers : [])
+        guard offer.includes(reply) else { throw .notOffered }
+        return reply
     }
 }

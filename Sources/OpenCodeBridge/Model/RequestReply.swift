@@ -1,0 +1,64 @@
+import PushSealing
+
+/// A person's answer to a request.
+struct RequestReply: Sendable, Equatable {
+    /// The actions of replies, by their names.
+    enum Choice: String, Sendable, CaseIterable {
+        /// Allow it this time, or from now on.
+        case once, always
+        /// Refuse a permission, or cancel questions.
+        case reject
+        /// Answer questions.
+        case answer
+    }
+
+    let choice: Choice
+    /// What the agent is told about a rejection.
+    var message: String?
+    /// The answers to each question.
+    var answers: [[String]] = []
+}
+
+/// What a person can reply to an event.
+struct ReplyOffer: Sendable, Equatable {
+    /// The event's actions, of which phones have buttons.
+    var actions: [RequestReply.Choice] = []
+    /// The questions that the phone can answer.
+    var questions: [SealedMessage.Question] = []
+
+    /// A permission's answers.
+    static let permission = ReplyOffer(actions: [.once, .always, .reject])
+
+    /// The actions as events name them; `answer` isn't among them.
+    var names: [String] { actions.map(\.rawValue) }
+
+    /// Whether a reply is one of these.
+    func includes(_ reply: RequestReply) -> Bool {
+        guard reply.choice == .answer else { return actions.contains(reply.choice) }
+        guard !questions.isEmpty, questions.count == reply.answers.count else { return false }
+        return zip(questions, reply.answers).allSatisfy { $0.accepts($1) }
+    }
+}
+
+extension SealedMessage.Question {
+    /// Whether a person can give these answers: labels of different options, then at most one text of their own.
+    func accepts(_ answers: [String]) -> Bool {
+        guard !answers.isEmpty else { return isOptional }
+        guard isMultiple || answers.count == 1 else { return false }
+        let labels = Set(options.map { Array($0.label.utf8) })
+        let given = answers.map { Array($0.utf8) }
+        guard Set(given).count == given.count else { return false }
+        return given.indices.allSatisfy { index in
+            if labels.contains(given[index]) { return true }
+            return allowsText && index == given.count - 1 && answers[index].contains { !$0.isWhitespace }
+        }
+    }
+}
+
+/// What a person decides, whole, and what they can reply.
+struct AskedRequest: Sendable, Equatable {
+    let text: String
+    let offer: ReplyOffer
+    /// The SHA-256 of what is asked.
+    let digest: String
+}

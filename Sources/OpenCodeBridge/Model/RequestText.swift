@@ -1,0 +1,132 @@
+import JSON
+
+/// Shows a request as it is: what a person approves must be what they saw.
+///
+/// Unlike ``NotificationText``, it leaves nothing out. Characters that hide or reorder others are written as `⟨U+202E⟩`,
+/// and long runs of white space by their number.
+enum RequestText {
+    /// A text in which every character can be seen.
+    static func visible(_ text: String) -> String {
+        var result = String.UnicodeScalarView()
+        var run: (scalar: Unicode.Scalar, count: Int)?
+        func flush() {
+            guard let ended = run else { return }
+            run = nil
+            let max = ended.scalar == "\n" ? Bounds.shownBreaksMax : Bounds.shownSpacesMax
+            if ended.count > max {
+                result.append(contentsOf: "⟨\(ended.count) × \(name(ended.scalar))⟩".unicodeScalars)
+            } else {
+                for _ in 0..<ended.count { result.append(ended.scalar) }
+            }
+        }
+        for scalar in text.unicodeScalars {
+            if [" ", "\n", "\t"].contains(scalar) {
+                if run?.scalar != scalar {
+                    flush()
+                    run = (scalar, 0)
+                }
+                run?.count += 1
+                continue
+            }
+            flush()
+            if isVisible(scalar) {
+                result.append(scalar)
+            } else {
+                result.append(contentsOf: "⟨\(name(scalar))⟩".unicodeScalars)
+            }
+        }
+        flush()
+        return String(result)
+    }
+
+    private static func name(_ scalar: Unicode.Scalar) -> String {
+        switch scalar {
+        case " ": return "space"
+        case "\n": return "line break"
+        case "\t": return "tab"
+        default:
+            let digits = String(scalar.value, radix: 16, uppercase: true)
+            return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+        }
+    }
+
+    private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
+        let properties = scalar.properties
+        guard !properties.isWhitespace, !properties.isDefaultIgnorableCodePoint else { return false }
+        return switch properties.generalCategory {
+        case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator:
+            false
+        default: true
+        }
+    }
+
+    /// A tool's input: first what is run or changed, then every other member with its name.
+    static func lines(of input: JSON.Value) -> [String] {
+        guard let members = input.object?.members else { return [shown(input)] }
+        var lines: [String] = []
+        for name in leading {
+            guard let value = input[name] else { continue }
+            lines += leadingLines(name, value)
+        }
+        for member in members where !leading.contains(member.name) && member.name != description {
+            lines.append("\(visible(member.name)): \(shown(member.value))")
+        }
+        return lines
+    }
+
+    /// The agent's own description of a tool's use, which proves nothing.
+    static let description = "description"
+
+    private static let leading = [
+        "command", "plan", "file_path", "notebook_path", "old_string", "new_string", "content", "new_source",
+        "edits",
+    ]
+
+    private static func leadingLines(_ name: String, _ value: JSON.Value) -> [String] {
+        if name == "edits", let edits = value.array, !edits.isEmpty {
+            return edits.enumerated().flatMap { ["change \($0 + 1):"] + lines(of: $1) }
+        }
+        guard let text = value.string else { return ["\(name): \(shown(value))"] }
+        switch name {
+        case "old_string": return marked(text, "-")
+        case "new_string", "content", "new_source": return marked(text, "+")
+        case "command", "plan": return [visible(text)]
+        default: return ["\(name): \(visible(text))"]
+        }
+    }
+
+    private static func marked(_ text: String, _ mark: String) -> [String] {
+        visible(text).split(separator: "\n", omittingEmptySubsequences: false).map { mark + $0 }
+    }
+
+    private static func shown(_ value: JSON.Value) -> String {
+        visible(value.string ?? String(decoding: value.encoded(), as: UTF8.self))
+    }
+
+    /// The beginning and the end of a text that doesn't fit, and how much is missing between them.
+    static func cut(_ text: String, bytes: Int, digest: String) -> String {
+        let scalars = text.unicodeScalars
+        func end(_ indices: some Sequence<String.Index>, _ bytes: Int) -> String.Index? {
+            var size = 0
+            var last: String.Index?
+            for index in indices {
+                size += UTF8.width(scalars[index])
+                guard size <= bytes else { break }
+                last = index
+            }
+            return last
+        }
+        guard let head = end(scalars.indices, bytes * 2 / 3),
+            let tail = end(scalars.indices.reversed(), bytes / 3),
+            head < tail
+        else { return text }
+        let hidden = scalars[scalars.index(after: head)..<tail]
+        guard !hidden.isEmpty else { return text }
+        return """
+            \(String(scalars[...head]))
+            ⟨CUT: \(hidden.count) of \(scalars.count) characters are missing here⟩
+            \(String(scalars[tail...]))
+            Only the computer shows all of it, so it can only be rejected here. SHA-256 \(digest)
+            """
+    }
+}
