@@ -189,7 +189,10 @@ let package = Package(
                 "Storage",
                 "StorageMySQL", "StoragePostgres",
             ],
-            exclude: ["Support/crowd.py", "Support/opencode.py", "Support/proxy.py", "Support/terminal.py"]),
+            exclude: [
+                "Support/agent.py", "Support/crowd.py", "Support/opencode.py", "Support/proxy.py",
+                "Support/terminal.py",
+            ]),
     ]
 )
 

@@ -3,15 +3,18 @@ import JSON
 import Network
 import Programs
 
-/// `opencode-bridge hook AGENT [JSON]`: an agent's hook, which must never delay the agent.
+/// `opencode-bridge hook AGENT [JSON]`: an agent's hook, which delays the agent only to wait for an answer.
 struct HookCommand {
     private let agent: HookAgent
     private let environment: [String: String]
     private let console: Console
+    /// Whether phones can answer requests.
+    private let answers: Bool
+    private let began = MonotonicTime.current
 
     /// Reads the input, queues or posts an event that rings, and prints the output that the agent expects.
     static func run(_ call: CommandCall) {
-        endInTime()
+        endInTime(Bounds.hookProcessSecondsMax)
         let isVerbose = call.flags[Settings.debug.row.name].map { $0 != "off" } ?? false
         let console = Console(isVerbose: isVerbose)
         guard let agent = call.options.text(.agent).flatMap(HookAgent.init(name:)) else {
@@ -19,8 +22,12 @@ struct HookCommand {
             return console.explain("expected one of \(names) after hook")
         }
         let argument = call.options.text(.hookInput)
-        if let answer = agent.answer(hasArgument: argument != nil) { console.print(answer) }
-        let command = HookCommand(agent: agent, environment: call.environment, console: console)
+        let output = agent.answer(hasArgument: argument != nil)
+        let answers = call.options.has(.answer)
+        // A decision of Codex must be the only output; nothing at all is none.
+        if let output, !answers || agent != .codex { console.print(output) }
+        let command = HookCommand(
+            agent: agent, environment: call.environment, console: console, answers: answers)
         do throws(ConfigurationError) {
             try command.ring(argument, try call.configuration())
         } catch {
@@ -33,6 +40,7 @@ struct HookCommand {
         let isEmpty = bytes.allSatisfy { $0 == 0x20 || (0x09...0x0D).contains($0) }
         let input = try? JSON.parse(bytes, maxBytes: Bounds.hookInputBytesMax, loneSurrogates: .replaced)
         guard isEmpty || input != nil else { return console.explain("the input isn't JSON") }
+        OpenAsk.closeOver(input ?? [:], of: agent, state: configuration.stateDirectory)
         let isHeadless = HeadlessRun.isHeadless(agent, input ?? [:], environment)
         let verdict = HookVerdict.read(
             input, of: agent, showsCommands: configuration.options.showsCommands,
@@ -60,8 +68,57 @@ struct HookCommand {
         case .isKnown: return console.explain("doesn't ring: another hook already reported it")
         case .floods: return console.explain("doesn't ring: its session has rung too often")
         }
+        if answers {
+            if let call = answerCall(bytes, access, configuration), call.run(title(ring, event, call.request))
+            {
+                return worked(configuration)
+            }
+            Self.endInTime(Bounds.hookProcessSecondsMax)
+        }
         let readable = QueuedEvent(ring, at: now)
         send(access.sealer?.sealed(readable, at: readable.at) ?? readable, access.relay, configuration)
+    }
+
+    /// The wait for an answer; `nil` with an explanation if the request only rings.
+    private func answerCall(_ bytes: [UInt8], _ access: RelayAccess, _ configuration: Configuration)
+        -> AnswerCall?
+    {
+        func none(_ reason: String) -> AnswerCall? {
+            console.explain("can't be answered from the phone: \(reason)")
+            return nil
+        }
+        guard agent == .claudeCode || agent == .codex else {
+            return none("\(agent.name) doesn't take decisions of hooks")
+        }
+        // Unlike for rings, the input must be exactly what was sent.
+        guard let input = try? JSON.parse(bytes, maxBytes: Bounds.hookInputBytesMax),
+            let request = AgentRequest(input, of: agent, host: Self.hostName)
+        else { return none("it isn't a request with choices") }
+        guard let sealer = access.sealer, !access.opener.keys.isEmpty else {
+            return none("the pairing has no key; make one with `opencode-bridge pair --rotate`")
+        }
+        guard !request.blocksTerminal || !configuration.quiet.isSomeoneHere() else {
+            return none("someone is typing at this machine, where the terminal asks")
+        }
+        let wait = request.blocksTerminal ? configuration.answerWait : Bounds.answerWaitMax
+        Self.endInTime(Int(wait.components.seconds + Bounds.answerProcessSecondsMore))
+        return AnswerCall(
+            request, input, access, sealer, configuration.stateDirectory, console, end: began + wait)
+    }
+
+    /// The ring with the request's title.
+    private func title(_ ring: Ring, _ event: HookEvent, _ request: AgentRequest) -> Ring {
+        guard case .questions = request.kind else { return ring }
+        return Ring(
+            type: ring.type, session: ring.session, key: ring.key,
+            title: NotificationText.title(.permission, session: event.title, isQuestion: true),
+            body: ring.body)
+    }
+
+    private static var hostName: String {
+        var name = [CChar](repeating: 0, count: 256)
+        guard gethostname(&name, name.count - 1) == 0 else { return "unknown" }
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     private func decision(on event: HookEvent, _ configuration: Configuration) -> HookMemory.Decision {
@@ -151,10 +208,10 @@ struct HookCommand {
     }
 
     /// Ends the process in any case, well before every agent's time limit for hooks.
-    private static func endInTime() {
+    private static func endInTime(_ seconds: Int) {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGALRM) { _ in _exit(0) }
-        alarm(UInt32(Bounds.hookProcessSecondsMax))
+        alarm(UInt32(seconds))
     }
 }
 
@@ -170,8 +227,12 @@ extension BridgeCommand {
               codex   \(HookSettings.codex.place)
               gemini  \(HookSettings.gemini.place)
 
+            With --answer, phones answer permissions, plans and questions of Claude Code and Codex, and so run
+            commands on this machine. Gemini CLI only rings.
+
             The agent then runs `opencode-bridge hook AGENT` with JSON on standard input or as the last
-            argument. It always exits with 0 within \(Bounds.hookProcessSecondsMax) seconds. AGENT is claude-code (or claude),
+            argument. It always exits with 0 within \(Bounds.hookProcessSecondsMax) seconds,
+            unless it waits for an answer. AGENT is claude-code (or claude),
             codex, gemini, or generic for any other program:
 
               opencode-bridge hook generic '{"eventType": "error", "title": "Build 512", "body": "failed"}'
@@ -179,8 +240,10 @@ extension BridgeCommand {
             First pair a phone: `opencode-bridge pair`, then `opencode-bridge test` and `opencode-bridge check`.
             To see why something rings or doesn't, add --debug.
             """,
-        usages: ["AGENT install|uninstall [--print]", "AGENT [--SETTING VALUE]... [JSON]"],
-        arguments: [.agent, .hookInput], options: [.print]
+        usages: [
+            "AGENT install|uninstall [--answer] [--print]", "AGENT [--answer] [--SETTING VALUE]... [JSON]",
+        ],
+        arguments: [.agent, .hookInput], options: [.print, .answer]
     ) { call throws(ConfigurationError) in
         if let installation = try HookInstallCommand(call) { return try installation.run(call.console) }
         HookCommand.run(call)
@@ -193,5 +256,6 @@ extension CommandOption {
         "AGENT", .suggested("AGENT", HookAgent.allCases.map(\.rawValue)), "The agent.")
     static let hookInput = CommandOption(
         "JSON", .suggested("JSON", ["install", "uninstall"]), "The input, if it isn't on standard input.")
+    static let answer = CommandOption("--answer", "Let phones answer the agent's requests.")
     static let print = CommandOption("--print", "Only show the change of install or uninstall.")
 }

@@ -12,6 +12,7 @@ struct HookInstallCommand {
     private let settings: HookSettings
     private let environment: [String: String]
     private let onlyPrints: Bool
+    private let answers: Bool
 
     /// Whether the words after `hook` request it.
     static func isMeant(_ words: ArraySlice<String>) -> Bool { words.contains { Word(rawValue: $0) != nil } }
@@ -32,11 +33,16 @@ struct HookInstallCommand {
         self.settings = settings
         environment = call.environment
         onlyPrints = call.options.has(.print)
+        answers = call.options.has(.answer)
     }
 
     /// Shows the change and applies it.
     func run(_ console: Console) throws(ConfigurationError) -> ExitStatus {
         guard let given = settings.path(environment) else { throw ConfigurationError(["HOME isn't set"]) }
+        if word == .install, answers, !settings.canAnswer {
+            console.note(
+                "no hook of \(settings.agent.name) can approve, so it rings only: answer in its terminal")
+        }
         // A symbolic link stays a link.
         let path = SmallFile.target(of: given)
         let old = try text(path)
@@ -88,7 +94,8 @@ struct HookInstallCommand {
         do throws(HookSettingsError) {
             let new =
                 word == .install
-                ? try settings.installed(in: value, program: program) : try settings.uninstalled(from: value)
+                ? try settings.installed(in: value, program: program, answers: answers)
+                : try settings.uninstalled(from: value)
             // Without a change, the text keeps its formatting.
             return new == value
                 ? old ?? "" : SettingsText.text(new, indent: SettingsText.indent(of: old ?? ""))
@@ -99,7 +106,8 @@ struct HookInstallCommand {
 
     private func refusal(_ path: String, _ reason: String) -> ConfigurationError {
         var sentences = ["\(path) can't be changed: \(reason)"]
-        if word == .install, let whole = try? settings.installed(in: [:], program: program) {
+        if word == .install, let whole = try? settings.installed(in: [:], program: program, answers: answers)
+        {
             sentences.append("add this by hand: \(String(decoding: whole.encoded(), as: UTF8.self))")
         }
         return ConfigurationError(sentences)
@@ -129,6 +137,9 @@ struct HookInstallCommand {
                 sentences.append("With the hook Stop, `notify` in \(configuration) isn't needed any more.")
             }
         case .claudeCode, .gemini, .generic: sentences.append("Start \(settings.agent.name) again.")
+        }
+        if answers, settings.canAnswer {
+            sentences.append("Whoever has the pairing can now run commands on this machine.")
         }
         let file = SettingSources.standardFile(environment) ?? "the configuration file"
         var reader = SettingReader(.bridge(flags: [:], environment, prefersFile: true))

@@ -24,6 +24,8 @@ struct Configuration: Sendable {
     var ringsHeadless = false
     /// Whether replies from phones answer permissions.
     var allowsReplies = false
+    /// How long a hook waits for the phone while its agent's terminal can't be used.
+    var answerWait = Bounds.answerWait
     /// The interval at which permissions ring again until someone answers; zero to ring once.
     var repeatEvery: Duration = .zero
     /// The minimum interval between states for Live Activities; zero for no states.
@@ -52,6 +54,7 @@ struct Configuration: Sendable {
         options.requestWait = reader.read(Settings.requestWait)
         ringsHeadless = reader.read(Settings.headless)
         allowsReplies = reader.read(Settings.allowReplies)
+        answerWait = reader.read(Settings.answerWait)
         isVerbose = reader.read(Settings.debug)
         seals = reader.read(Settings.seal)
         hidesSessions = reader.read(Settings.privateSessions)

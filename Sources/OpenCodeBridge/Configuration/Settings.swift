@@ -8,7 +8,8 @@ enum Settings {
     static let table: [SettingRow] = [
         openCodeURL.row, relayURL.row, relaySecretFile.row, relayCAFile.row, insecureRelay.row,
         stateDirectory.row, requestWait.row, streamTimeout.row, quietWhileActive.row, showCommands.row,
-        headless.row, allowReplies.row, repeatEvery.row, liveActivities.row, seal.row, privateSessions.row,
+        headless.row, allowReplies.row, answerWait.row, repeatEvery.row, liveActivities.row, seal.row,
+        privateSessions.row,
         advertiseHost.row, debug.row, config.row, pairing.row,
     ]
 
@@ -70,6 +71,11 @@ enum Settings {
         "BRIDGE_ALLOW_REPLIES", .notifications, .onOff, default: false, flag: "--allow-replies",
         impliedValue: true,
         "Let replies from phones answer permissions, and so run commands on this machine.")
+    static let answerWait = Setting(
+        "BRIDGE_ANSWER_WAIT", .notifications,
+        .whole("SECONDS", of: .seconds(1), 1...Int(Bounds.answerWaitMax.components.seconds)),
+        default: Bounds.answerWait, flag: "--answer-wait",
+        "How long `hook codex --answer` waits for the phone; Codex shows its own prompt only afterwards.")
     static let repeatEvery = Setting(
         "BRIDGE_REPEAT", .notifications,
         .whole("MINUTES", of: .seconds(60), 0...Int(Bounds.repeatMinutesMax)), default: .zero,

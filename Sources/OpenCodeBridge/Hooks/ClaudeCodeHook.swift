@@ -64,7 +64,7 @@ enum ClaudeCodeHook {
         return input.words("prompt_id").map { .mark("\($0)\n\(text)") } ?? .call
     }
 
-    private static func hasBackgroundWork(_ input: JSON.Value) -> Bool {
+    static func hasBackgroundWork(_ input: JSON.Value) -> Bool {
         (input["background_tasks"]?.array ?? []).contains {
             ["running", "pending"].contains($0["status"]?.string)
         }

@@ -11,6 +11,16 @@ struct HookSettings: Sendable {
         let event: String
         /// The tools or types for which it is called; `nil` for all.
         var matcher: String?
+        var part = Part.rings
+    }
+
+    /// What a hook does if phones can answer.
+    enum Part: Sendable {
+        case rings
+        /// It waits for the answer.
+        case answers
+        /// It is only called to notice that a request was answered at the desk.
+        case notices
     }
 
     let agent: HookAgent
@@ -27,13 +37,15 @@ struct HookSettings: Sendable {
         agent: .claudeCode, name: "claude-code", variable: "CLAUDE_CONFIG_DIR", directory: ".claude",
         file: "settings.json",
         hooks: [
-            Hook(event: "PermissionRequest"), Hook(event: "Notification"), Hook(event: "Stop"),
-            Hook(event: "StopFailure"),
+            Hook(event: "PermissionRequest", part: .answers), Hook(event: "Notification"),
+            Hook(event: "Stop"),
+            Hook(event: "StopFailure"), Hook(event: "PostToolUse", part: .notices),
         ])
     static let codex = HookSettings(
         agent: .codex, name: "codex", variable: "CODEX_HOME", directory: ".codex", file: "hooks.json",
         hooks: [
-            Hook(event: "PermissionRequest"), Hook(event: "PreToolUse", matcher: "request_user_input"),
+            Hook(event: "PermissionRequest", part: .answers),
+            Hook(event: "PreToolUse", matcher: "request_user_input", part: .answers),
             Hook(event: "Stop"),
         ])
     static let gemini = HookSettings(
@@ -62,23 +74,53 @@ struct HookSettings: Sendable {
 
     // MARK: Changes
 
+    /// Whether hooks of the agent can return a person's answer.
+    var canAnswer: Bool { hooks.contains { $0.part == .answers } }
+
     /// The settings with the bridge's hook added to each event that lacks it; everything else stays.
     ///
-    /// - Parameter program: The bridge as a shell word.
-    func installed(in settings: JSON.Value, program: String) throws(HookSettingsError) -> JSON.Value {
+    /// - Parameters:
+    ///   - program: The bridge as a shell word.
+    ///   - answers: Whether phones can answer requests; hooks for the other case are replaced.
+    func installed(
+        in settings: JSON.Value, program: String, answers: Bool = false
+    ) throws(HookSettingsError) -> JSON.Value {
         try changed(settings) { (events) throws(HookSettingsError) in
             for hook in hooks {
+                let waits = answers && hook.part == .answers
                 var groups = try Self.groups(events[hook.event] ?? [], of: hook.event)
-                guard !groups.contains(where: { Self.commands($0).contains(where: Self.isOurs) }) else {
+                let ours = groups.flatMap(Self.commands).filter(Self.isOurs)
+                if hook.part == .notices, !answers {
+                    guard !ours.isEmpty else { continue }
+                    groups = groups.compactMap(Self.withoutOurs)
+                    events[hook.event] = groups.isEmpty ? nil : .array(groups)
                     continue
                 }
-                var group = JSON.Object()
-                if let matcher = hook.matcher { group["matcher"] = .string(matcher) }
-                group["hooks"] = [["type": "command", "command": .string("\(program) hook \(name)")]]
-                groups.append(.object(group))
+                guard ours.isEmpty || !ours.allSatisfy({ Self.answers($0) == waits }) else { continue }
+                groups = groups.compactMap(Self.withoutOurs)
+                groups.append(group(hook, program, waits: waits))
                 events[hook.event] = .array(groups)
             }
         }
+    }
+
+    /// The bridge's group of hooks for an event.
+    private func group(_ hook: Hook, _ program: String, waits: Bool) -> JSON.Value {
+        var command = JSON.Object()
+        command["type"] = "command"
+        command["command"] = .string("\(program) hook \(name)\(waits ? " --answer" : "")")
+        if waits {
+            command["timeout"] = .int(Bounds.agentTimeout.components.seconds)
+            if agent == .codex {
+                let wait = Bounds.answerWait.components.seconds
+                command["statusMessage"] = .string(
+                    "Asking the phone (BRIDGE_ANSWER_WAIT: at most \(wait) s by default), then here")
+            }
+        }
+        var group = JSON.Object()
+        if let matcher = hook.matcher { group["matcher"] = .string(matcher) }
+        group["hooks"] = [.object(command)]
+        return .object(group)
     }
 
     /// The settings without the bridge's hooks and without groups that this leaves empty.
@@ -126,11 +168,19 @@ struct HookSettings: Sendable {
         return kept.isEmpty ? nil : .object(object)
     }
 
-    /// Whether a hook calls the bridge, from any directory and with any options.
-    private static func isOurs(_ hook: JSON.Value) -> Bool {
-        let words = (hook["command"]?.string ?? "").split { $0.isWhitespace }.map { word in
+    /// Whether a hook of the bridge waits for answers.
+    private static func answers(_ hook: JSON.Value) -> Bool { words(hook).contains("--answer") }
+
+    /// The words of a hook's command, paths by their last part.
+    private static func words(_ hook: JSON.Value) -> [String] {
+        (hook["command"]?.string ?? "").split { $0.isWhitespace }.map { word in
             String(word.filter { $0 != "\"" && $0 != "'" }.split(separator: "/").last ?? "")
         }
+    }
+
+    /// Whether a hook calls the bridge, from any directory and with any options.
+    private static func isOurs(_ hook: JSON.Value) -> Bool {
+        let words = words(hook)
         return zip(words, words.dropFirst()).contains { $0 == "opencode-bridge" && $1 == "hook" }
     }
 }

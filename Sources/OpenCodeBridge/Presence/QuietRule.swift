@@ -14,4 +14,10 @@ struct QuietRule: Sendable {
         guard type == .complete, time > .zero, let last = lastInput() else { return false }
         return now - last < time.inMilliseconds
     }
+
+    /// Whether someone has typed at this machine within the rule's time, or within two minutes if it has none.
+    func isSomeoneHere(now: EpochMilliseconds = WallClock.system.now) -> Bool {
+        guard let last = lastInput() else { return false }
+        return now - last < (time > .zero ? time : Bounds.deskTime).inMilliseconds
+    }
 }

@@ -19,8 +19,9 @@ struct HookSettingsTests {
         let settings = Self.all[index]
         let new = try settings.installed(in: [:], program: "opencode-bridge")
         let events = try #require(new["hooks"]?.object)
-        #expect(events.members.map(\.name) == settings.hooks.map(\.event))
-        for (hook, member) in zip(settings.hooks, events.members) {
+        let hooks = settings.hooks.filter { $0.part != .notices }
+        #expect(events.members.map(\.name) == hooks.map(\.event))
+        for (hook, member) in zip(hooks, events.members) {
             let group = try #require(member.value.array?.first)
             #expect(group["matcher"]?.string == hook.matcher)
             #expect(
@@ -31,6 +32,29 @@ struct HookSettingsTests {
         }
         #expect(try settings.installed(in: new, program: "/other/opencode-bridge") == new)
         #expect(try settings.uninstalled(from: new) == [:])
+    }
+
+    @Test("hooks that wait for answers replace others and have the agent's time limit", arguments: [0, 1, 2])
+    func answers(index: Int) throws {
+        let settings = Self.all[index]
+        let plain = try settings.installed(in: [:], program: "opencode-bridge")
+        let new = try settings.installed(in: plain, program: "opencode-bridge", answers: true)
+        #expect((new != plain) == settings.canAnswer)
+        for hook in settings.hooks {
+            let commands = try #require(new["hooks"]?[hook.event]?.array).flatMap { $0["hooks"]?.array ?? [] }
+            let command = try #require(commands.first)
+            #expect(commands.count == 1)
+            let text = try #require(command["command"]?.string)
+            #expect(text.hasSuffix("--answer") == (hook.part == .answers))
+            #expect(command["timeout"] == (hook.part == .answers ? 600 : nil))
+            #expect((command["statusMessage"] != nil) == (hook.part == .answers && settings.agent == .codex))
+        }
+        #expect(try settings.installed(in: new, program: "/other/opencode-bridge", answers: true) == new)
+        #expect(try settings.uninstalled(from: new) == [:])
+        let again = try settings.installed(in: new, program: "opencode-bridge")
+        #expect(try settings.installed(in: again, program: "opencode-bridge") == again)
+        #expect(!String(decoding: again.encoded(), as: UTF8.self).contains("--answer"))
+        #expect(again["hooks"]?["PostToolUse"] == nil)
     }
 
     @Test("existing settings stay in order, also after the hooks are removed")

@@ -1,0 +1,168 @@
+import JSON
+import PushSealing
+
+/// A request of an agent that a phone can answer, read from a hook's input.
+struct AgentRequest: Sendable, Equatable {
+    enum Kind: Sendable, Equatable {
+        /// A use of a tool, and the rules that the agent offers to add with `always`.
+        case permission(rules: [PermissionRule])
+        /// A plan, which the agent then carries out.
+        case plan
+        case questions([SealedMessage.Question])
+    }
+
+    let agent: HookAgent
+    let kind: Kind
+    let session: String
+    let tool: String
+    let input: JSON.Value
+    /// What a person decides, whole.
+    let text: String
+    /// The SHA-256 of what the agent asks.
+    let digest: String
+
+    /// What a person can reply if everything is shown.
+    var offer: ReplyOffer {
+        switch kind {
+        case .permission(let rules):
+            ReplyOffer(actions: rules.isEmpty ? [.once, .reject] : [.once, .always, .reject])
+        case .plan: ReplyOffer(actions: [.once, .reject])
+        case .questions(let questions): ReplyOffer(actions: [.reject], questions: questions)
+        }
+    }
+
+    /// Whether the agent's terminal can't be used while its hook waits.
+    var blocksTerminal: Bool { agent == .codex }
+
+    /// Reads a hook's input; `nil` if it isn't a request that a phone can answer.
+    ///
+    /// - Parameter host: The machine's name.
+    init?(_ input: JSON.Value, of agent: HookAgent, host: String) {
+        guard let session = input["session_id"]?.string, let tool = input["tool_name"]?.string, !tool.isEmpty,
+            let given = input["tool_input"], given.object != nil
+        else { return nil }
+        switch (agent, input["hook_event_name"]?.string, tool) {
+        case (.claudeCode, "PermissionRequest", "AskUserQuestion"),
+            (.codex, "PreToolUse", "request_user_input"):
+            guard let questions = Self.questions(given, of: agent) else { return nil }
+            kind = .questions(questions)
+        case (.claudeCode, "PermissionRequest", "ExitPlanMode"): kind = .plan
+        case (.claudeCode, "PermissionRequest", _):
+            kind = .permission(rules: PermissionRule.offered(in: input))
+        case (.codex, "PermissionRequest", _): kind = .permission(rules: [])
+        default: return nil
+        }
+        self.agent = agent
+        self.session = session
+        self.tool = tool
+        self.input = given
+        text = Self.text(kind, tool, given, input, host)
+        let asked = ["agent_id", "cwd", "session_id", "tool_name", "tool_input", "permission_suggestions"]
+        digest = Fingerprint.hex(input, members: asked, count: 64)
+    }
+
+    private static func text(
+        _ kind: Kind, _ tool: String, _ given: JSON.Value, _ input: JSON.Value, _ host: String
+    ) -> String {
+        var lines: [String] = []
+        var after: [String] = []
+        switch kind {
+        case .questions(let questions): lines = questions.map { RequestText.visible($0.text) }
+        case .plan:
+            lines = RequestText.lines(of: given)
+            after = [
+                "Allowing it starts the work, and lets the agent edit files without asking in this session."
+            ]
+        case .permission(let rules):
+            lines = [RequestText.visible(tool)] + RequestText.lines(of: given)
+            if !rules.isEmpty { after = ["“Always” adds: " + rules.map(\.words).joined(separator: "; ")] }
+        }
+        if let description = given[RequestText.description] {
+            let words = description.string ?? String(decoding: description.encoded(), as: UTF8.self)
+            after.append("The agent says: “\(RequestText.visible(words))”")
+        }
+        if let type = input["agent_type"]?.string { after.append("Sub-agent: \(RequestText.visible(type))") }
+        let directory = input["cwd"]?.string ?? "unknown"
+        after.append("In \(RequestText.visible(directory)) on \(RequestText.visible(host))")
+        return (lines + [""] + after).joined(separator: "\n")
+    }
+
+    /// The questions; `nil` if the phone couldn't show them all, or if the agent couldn't tell their answers apart.
+    private static func questions(_ given: JSON.Value, of agent: HookAgent) -> [SealedMessage.Question]? {
+        guard let listed = given["questions"]?.array, (1...Bounds.questionsMax).contains(listed.count) else {
+            return nil
+        }
+        var questions: [SealedMessage.Question] = []
+        for value in listed {
+            guard let text = value["question"]?.string, text.contains(where: { !$0.isWhitespace }) else {
+                return nil
+            }
+            var question = SealedMessage.Question(text, heading: value["header"]?.string)
+            for option in value["options"]?.array ?? [] {
+                guard let label = option["label"]?.string, !label.isEmpty else { return nil }
+                question.options.append(SealedMessage.Option(label, detail: option["description"]?.string))
+            }
+            question.isMultiple = value["multiSelect"]?.bool ?? false
+            question.allowsText = true
+            guard question.hasDistinctLabels, question.isVisible else { return nil }
+            questions.append(question)
+        }
+        guard Set(questions.map { Array($0.text.utf8) }).count == questions.count else { return nil }
+        return questions
+    }
+}
+
+extension SealedMessage.Question {
+    /// Whether answers name one option each.
+    var hasDistinctLabels: Bool { Set(options.map { Array($0.label.utf8) }).count == options.count }
+
+    /// Whether no text has hidden characters, which apps show as they are.
+    var isVisible: Bool {
+        ([text, heading] + options.flatMap { [$0.label, $0.detail] }).allSatisfy { text in
+            text.map { RequestText.visible($0) == $0 } ?? true
+        }
+    }
+}
+
+/// A rule that Claude Code offers to add, so that it doesn't ask again.
+struct PermissionRule: Sendable, Equatable {
+    /// The suggestion as the agent wrote it.
+    let suggestion: JSON.Value
+    /// The rule for people: `Bash(git push) in this project, for you`.
+    let words: String
+
+    /// The suggestions that only allow listed uses of tools.
+    ///
+    /// Others would change the whole session's mode or directories. A member that this version doesn't know could, too.
+    static func offered(in input: JSON.Value) -> [PermissionRule] {
+        (input["permission_suggestions"]?.array ?? []).compactMap(PermissionRule.init)
+    }
+
+    private init?(_ suggestion: JSON.Value) {
+        let known: Set<String> = ["type", "rules", "behavior", "destination"]
+        guard let names = suggestion.object?.members.map(\.name), known.isSuperset(of: names),
+            suggestion["type"]?.string == "addRules", suggestion["behavior"]?.string == "allow",
+            let place = suggestion["destination"]?.string.flatMap({ Self.places[$0] }),
+            let rules = suggestion["rules"]?.array, !rules.isEmpty
+        else { return nil }
+        let words = rules.compactMap(Self.words)
+        guard words.count == rules.count else { return nil }
+        self.suggestion = suggestion
+        self.words = words.joined(separator: ", ") + " " + place
+    }
+
+    private static let places = [
+        "session": "for this session", "localSettings": "in this project, for you",
+        "projectSettings": "in this project, for everyone", "userSettings": "in all your projects",
+    ]
+
+    private static func words(_ rule: JSON.Value) -> String? {
+        guard let members = rule.object?.members, let tool = rule["toolName"]?.string, !tool.isEmpty else {
+            return nil
+        }
+        let content = rule["ruleContent"]
+        guard members.count == (content == nil ? 1 : 2) else { return nil }
+        guard let content else { return "every use of \(RequestText.visible(tool))" }
+        return content.string.map { "\(RequestText.visible(tool))(\(RequestText.visible($0)))" }
+    }
+}
