@@ -164,8 +164,7 @@ let package = Package(
                 "Relay", "APNs", "ChildProcess", "HTTP2Testing", "HTTPServer", "Instruments", "JSON",
                 "Network",
                 "OwnThread", "PageFiles", "ProgramTesting", "Programs", "PrometheusText", "Spelling",
-                "Storage",
-                "WebClient", "WebPush",
+                "Storage", "StorageSQLite", "WebClient", "WebPush",
             ],
             exclude: ["MCP/initialize.json"]),
         tests(

@@ -56,6 +56,7 @@ struct AgentUsesTests {
     func longName() async throws {
         let uses = Uses()
         let name = String(repeating: "agent ", count: 3_000)
+        uses.storage.add("aa", under: Self.key)
         uses.note(Self.key, name)
         #expect(!uses.uses.isDue(Self.key, client: name, at: MonotonicTime(nanoseconds: 1_000_000_000_001)))
         uses.note(Self.key, name, after: .seconds(1))
@@ -68,10 +69,16 @@ struct AgentUsesTests {
     func bound() async {
         let uses = Uses()
         uses.storage.add("aa", under: Self.key)
-        for number in 0..<Bounds.agentUsesMax {
-            uses.note(
-                SecretKey(primary: SecretHash(Digest256(of: [UInt8(number & 255), UInt8(number >> 8)]))), nil)
+        let keys = (0..<Bounds.agentUsesMax).map { number in
+            SecretKey(primary: SecretHash(Digest256(of: [UInt8(number & 255), UInt8(number >> 8)])))
         }
+        let devices = keys.map { key in
+            Device(
+                id: key.primary.hex, secretHash: key.primary, token: "aa", bundleID: "org.example.app",
+                environment: .production, createdAt: 1, updatedAt: 1)
+        }
+        uses.storage.state.withLock { $0.insert(devices) }
+        for key in keys { uses.note(key, nil) }
         uses.note(Self.key, "agent", after: .seconds(29))
         #expect(await uses.stored()[Self.key.primary] == nil)
         #expect(uses.storage.state.withLock { $0.agentUses.count } == Bounds.agentUsesMax)

@@ -7,12 +7,18 @@ import Testing
 
 @Suite("Delivery log", .timeLimit(.minutes(2)))
 struct DeliveryLogTests {
+    private let time = Lock<EpochMilliseconds>(0)
+
+    /// Rows with the same IDs as those before, at a later time.
     private func rows(_ count: Int) -> [Delivery] {
-        (0..<count).map { index in
+        let time = time.withLock { time in
+            time += 1
+            return time
+        }
+        return (0..<count).map { index in
             Delivery(
                 id: "row-\(index)", secretHash: RelayFixture.key.primary, eventType: "complete",
-                sessionID: "s",
-                status: .sent, error: nil, createdAt: 0)
+                sessionID: "s", status: .sent, error: nil, createdAt: time)
         }
     }
 

@@ -198,9 +198,9 @@ struct DuePushesPaceTests {
     @Test("The worker counts queued pushes and checks again when the first is due")
     func nextDue() async throws {
         try await RelayFixture.with { relay in
-            relay.storage.add("aa00", under: RelayFixture.key)
+            for token in ["aa00", "bb00"] { relay.storage.add(token, under: RelayFixture.key) }
             relay.fill(["aa00"], dueIn: 1_234)
-            relay.fill(["aa00"], dueIn: 9_999)
+            relay.fill(["bb00"], dueIn: 9_999)
             try await relay.withWorker { _ in
                 #expect(
                     await relay.until {

@@ -107,9 +107,9 @@ struct FrequencyTests {
             let id = try #require(relay.storage.state.withLock { $0.devices.first?.id })
             func log(_ hours: [Int64]) {
                 relay.storage.state.withLock { state in
-                    state.deliveries = hours.map { hour in
+                    state.deliveries = hours.enumerated().map { index, hour in
                         Delivery(
-                            id: "x", secretHash: RelayFixture.key.primary, eventType: "complete",
+                            id: "\(index)", secretHash: RelayFixture.key.primary, eventType: "complete",
                             sessionID: "", status: .sent, error: nil,
                             createdAt: relay.time.withLock { $0 } - hour * 3_600_000 + 1_000, deviceID: id)
                     }

@@ -178,14 +178,16 @@ struct PushQueueTests {
             let owner = await relay.onLoop { $0.services.makeID() }
             let queue = await relay.queue
             let lease = queue.lease(owner: owner, at: 0)
-            for number in 0..<300 {
-                let push = PendingPush(
+            let pushes = (0..<300).map { number in
+                PendingPush(
                     id: "push \(number)", secretHash: device.secretHash, deviceID: device.id,
                     eventType: "error", sessionID: "ses_9", payload: [], pushType: "alert", priority: 5,
                     collapseID: nil, attempts: 1, dueAt: 0, createdAt: 0, expiresAt: 1)
-                relay.storage.state.withLock {
-                    $0.pending.append(FakeStorage.Pending(push: push, lease: lease))
-                }
+            }
+            relay.storage.state.withLock { state in
+                state.pending = pushes.map { FakeStorage.Pending(push: $0, lease: lease) }
+            }
+            for push in pushes {
                 queue.end(LeasedPush(push, to: device, owner: owner).over(.sent, at: 1))
             }
             relay.storage.state.withLock { $0.settlementsMax = 10 }

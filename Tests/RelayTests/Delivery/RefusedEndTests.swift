@@ -27,13 +27,11 @@ struct RefusedEndTests {
         let owner = await relay.onLoop { $0.services.makeID() }
         let queue = await relay.queue
         let lease = queue.lease(owner: owner, at: RelayFixture.start)
-        for number in 0..<count {
-            let push = RelayFixture.waiting(for: device, id: "push \(number)")
-            relay.storage.state.withLock {
-                $0.pending.append(FakeStorage.Pending(push: push, lease: lease))
-            }
-            queue.end(LeasedPush(push, to: device, owner: owner).over(.sent, at: 1))
+        let pushes = (0..<count).map { RelayFixture.waiting(for: device, id: "push \($0)") }
+        relay.storage.state.withLock { state in
+            state.pending = pushes.map { FakeStorage.Pending(push: $0, lease: lease) }
         }
+        for push in pushes { queue.end(LeasedPush(push, to: device, owner: owner).over(.sent, at: 1)) }
     }
 
     /// Writes what was ended and then the rows of the log, as the end of a process does.

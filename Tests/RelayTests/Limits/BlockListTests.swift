@@ -130,13 +130,16 @@ struct BlockListTests {
         let storage = FakeStorage()
         let lines = LogLines(level: .debug)
         let list = BlockList(storage: storage, log: lines.log)
-        let blocking = Blocking(storage: storage, list: list, clock: WallClock { 7_000 }, log: lines.log)
+        let time = Lock<EpochMilliseconds>(7_000)
+        let clock = WallClock { time.withLock { $0 } }
+        let blocking = Blocking(storage: storage, list: list, clock: clock, log: lines.log)
         func request(_ body: JSON.Value) -> Request {
             Request(method: .post, target: AdminServer.Path.block.rawValue, body: body.encoded())
         }
         let first = await blocking.block(request(Self.body))
         #expect(BlockAnswer(json: first.body) == BlockAnswer(outcome: .blocked, since: 7_000))
         #expect(list.contains(RelayFixture.key))
+        time.withLock { $0 += 1 }
         let second = await blocking.block(request(Self.body))
         #expect(BlockAnswer(json: second.body) == BlockAnswer(outcome: .alreadyBlocked, since: 7_000))
         let third = await blocking.unblock(request(Self.body))

@@ -67,15 +67,13 @@ struct DeviceRetentionTests {
     @Test("A round is bounded, and the next goes on from there")
     func bounded() async throws {
         let count = Bounds.deviceUpkeepSteps * Bounds.deviceUpkeepRowsPerStep
-        storage.state.withLock { state in
-            for index in 0..<(count + 5) {
-                state.devices.append(
-                    Device(
-                        id: "\(index)", secretHash: RelayFixture.key.primary, token: "\(1_000_000 + index)",
-                        bundleID: "org.example.app", environment: .production, createdAt: 0,
-                        updatedAt: index < count ? 10 * day : 0))
-            }
+        let devices = (0..<(count + 5)).map { index in
+            Device(
+                id: "\(index)", secretHash: RelayFixture.key.primary, token: "\(1_000_000 + index)",
+                bundleID: "org.example.app", environment: .production, createdAt: 0,
+                updatedAt: index < count ? 10 * day : 0)
         }
+        storage.state.withLock { $0.insert(devices) }
         let retention = retention()
         try await passDelay(retention)
         try await retention.round { _ in }

@@ -21,7 +21,7 @@ struct DueSchedulesTests {
             #expect(payload["aps"]?["alert"]?["title"]?.string == "Later")
             #expect(await relay.onLoop { $0.production.pushes.count } == 1)
             let receipt = try #require(relay.storage.state.withLock(\.receipts).first)
-            #expect(receipt.claim.eventID == "sched:\(schedule.id):\(RelayFixture.start)")
+            #expect(receipt.eventID == "sched:\(schedule.id):\(RelayFixture.start)")
             #expect(receipt.answer != nil)
             #expect(await relay.outcomes == ["sent": 1])
         }

@@ -44,9 +44,7 @@ struct LaterTests {
             #expect(await relay.event(["async": true, "eventID": "e"]).status.rawValue == 202)
             relay.storage.state.withLock { state in
                 state.schedules[0].schedule.dueAt += 5_000
-                guard isAcknowledged else { return }
-                let event = EventName("e", of: RelayFixture.key)
-                state.acknowledgements[event] = Acknowledgement(at: RelayFixture.start)
+                if isAcknowledged { state.acknowledge("e", under: RelayFixture.key, at: RelayFixture.start) }
             }
             relay.pass(.seconds(5))
             try await relay.withScheduleWorker { _ in

@@ -1,25 +1,15 @@
 import Network
 import Storage
 
-/// A storage in memory, which fails when it is told to.
-final class FakeStorage: Storage {
-    struct Receipt {
-        var claim: EventClaim
-        var answer: [UInt8]?
-    }
-
+/// A database in memory that fails, waits and counts calls when it is told to.
+final class FakeStorage: SQLStorage {
     struct State {
-        var devices: [Device] = []
-        var relayKeys: [String: String] = [:]
-        var deliveries: [Delivery] = []
-        var receipts: [Receipt] = []
-        /// The last uses by agents.
-        var agentUses: [SecretHash: AgentUse] = [:]
+        /// The rows; see `FakeStorage+rows.swift`.
+        let memory: MemoryStorage
         /// Sizes of the batches of `note`, failed ones too.
         var agentBatches: [Int] = []
         /// Where calls to `note` wait before they begin.
         var agentGate: Gate?
-        var schedules: [StoredSchedule] = []
         /// How schedules were to be ended, failed calls too.
         var scheduleEnds: [ScheduleEnd] = []
         /// Thrown by the next calls to `settle` a schedule, one each.
@@ -28,12 +18,6 @@ final class FakeStorage: Storage {
         var createFailures: [StorageError] = []
         /// Calls to `nextScheduleDue`.
         var scheduleLooks = 0
-        /// The tokens besides the devices' own.
-        var tokens: [PushToken] = []
-        /// The IDs of activities whose end is queued.
-        var ended: Set<String> = []
-        /// The devices with the sessions that were started on them.
-        var started: Set<String> = []
         /// Calls to `take`.
         var takes = 0
         /// Calls to `devices(of:)`.
@@ -63,8 +47,6 @@ final class FakeStorage: Storage {
         var expired: [ExpiringTable: Int] = [:]
         /// The steps of `prune`, those that failed too.
         var prunes: [PruneRound.Step] = []
-        /// The pushes that wait, with who holds them.
-        var pending: [Pending] = []
         /// Thrown by the next calls to `enqueue` and `settle`, one each.
         var queueFailures: [StorageError] = []
         /// How far the claims looked.
@@ -104,46 +86,60 @@ final class FakeStorage: Storage {
         var trials = 0
         /// Where calls to `tryWriting` wait before they begin.
         var trialGate: Gate?
-        var blocked: [BlockedSecret] = []
         /// Calls to `blockedSecrets`.
         var blockReads = 0
-        var history: [HistoryItem] = []
         /// Sizes of the batches of `add`, failed ones too.
         var historyBatches: [Int] = []
         /// Where calls to `add` wait before they begin.
         var historyGate: Gate?
         /// Thrown by the next calls to `add`, one each.
         var historyFailures: [StorageError] = []
-        var acknowledgements: [EventName: Acknowledgement] = [:]
         /// How many events each call to `acknowledgements` asked for, failed ones too.
         var acknowledgementReads: [Int] = []
         /// Thrown by every call to `prune` for the table until it is taken away.
         var pruneFailures: [ExpiringTable: StorageError] = [:]
     }
 
-    let state = Lock(State())
+    let memory: MemoryStorage
+    let state: Lock<State>
 
-    var load: StorageLoad { StorageLoad() }
-
-    /// A device under a key, as if it had been registered at a time.
-    @discardableResult
-    func add(
-        _ token: String, under key: SecretKey, bundle: String = "org.example.app",
-        environment: DeviceEnvironment = .production, at time: EpochMilliseconds = 1000
-    ) -> Device {
-        state.withLock { state in
-            let device = Device(
-                id: "device-\(state.devices.count)", secretHash: key.primary, token: token, bundleID: bundle,
-                environment: environment, createdAt: time, updatedAt: time)
-            state.devices.append(device)
-            return device
-        }
+    init() {
+        let memory = MemoryStorage()
+        self.memory = memory
+        state = Lock(State(memory: memory))
     }
 
-    func checked<Value>(
-        _ body: (inout State) throws(StorageError) -> Value
-    ) throws(StorageError) -> Value {
-        let result: Result<Value, StorageError> = state.withLock { state in
+    var claimRounds: Guarded<ClaimRounds> { memory.claimRounds }
+    var load: StorageLoad { memory.load }
+
+    func read<Output: Sendable>(
+        _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
+    ) async throws(StorageError) -> Output {
+        try check { _ in }
+        return try memory.run(body)
+    }
+
+    func write<Output: Sendable>(
+        _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
+    ) async throws(StorageError) -> Output {
+        try check { _ in }
+        return try memory.run(body)
+    }
+
+    /// Begins a call: waits at its gate, and throws if calls fail.
+    ///
+    /// - Parameter body: Counts the call, or throws what it shall.
+    func begin(
+        at gate: KeyPath<State, Gate?>,
+        _ body: (inout State) throws(StorageError) -> Void = { _ in }
+    ) async throws(StorageError) {
+        await state.withLock { $0[keyPath: gate] }?.pass()
+        try check(body)
+    }
+
+    /// Begins a call that waits for no gate.
+    func check(_ body: (inout State) throws(StorageError) -> Void) throws(StorageError) {
+        let result: Result<Void, StorageError> = state.withLock { state in
             if let failure = state.failure { return .failure(failure) }
             do throws(StorageError) {
                 return .success(try body(&state))
@@ -151,181 +147,44 @@ final class FakeStorage: Storage {
                 return .failure(error)
             }
         }
-        return try result.get()
+        try result.get()
     }
 
-    func register(
-        _ registration: Registration, under key: SecretKey, deviceLimit: Int
-    ) async throws(StorageError) -> RegistrationResult {
-        try checked { state in
-            state.giveToken(of: registration, under: key.primary)
-            let index = state.devices.firstIndex {
-                $0.secretHash == key.primary && $0.token == registration.token
-            }
-            let count = state.devices.count { $0.secretHash == key.primary }
-            guard index != nil || count < deviceLimit else { return .limitReached }
-            let old = index.map { state.devices[$0] }
+    /// A device under a key, as if it had been registered at a time; the one that is there, if any.
+    @discardableResult
+    func add(
+        _ token: String, under key: SecretKey, bundle: String = "org.example.app",
+        environment: DeviceEnvironment = .production, at time: EpochMilliseconds = 1000
+    ) -> Device {
+        state.withLock { state in
+            if let known = state.device(token, under: key) { return known }
             let device = Device(
-                id: old?.id ?? registration.newID.text, secretHash: key.primary, token: registration.token,
-                bundleID: registration.bundleID, environment: registration.environment,
-                createdAt: old?.createdAt ?? registration.at, updatedAt: registration.at,
-                details: merged(old?.details, registration.details))
-            if let index { state.devices[index] = device } else { state.devices.append(device) }
-            return index == nil ? .created : .updated
+                id: "device-\(state.deviceCount)", secretHash: key.primary, token: token, bundleID: bundle,
+                environment: environment, createdAt: time, updatedAt: time)
+            state.insert([device])
+            return device
         }
-    }
-
-    /// What is given replaces what was there.
-    private func merged(_ old: DeviceDetails?, _ new: DeviceDetails) -> DeviceDetails {
-        DeviceDetails(
-            deviceName: new.deviceName ?? old?.deviceName, deviceModel: new.deviceModel ?? old?.deviceModel,
-            osVersion: new.osVersion ?? old?.osVersion, appVersion: new.appVersion ?? old?.appVersion,
-            preferences: new.preferences ?? old?.preferences,
-            sealedVersions: new.sealedVersions ?? old?.sealedVersions,
-            installationID: new.installationID ?? old?.installationID, webPush: new.webPush)
-    }
-
-    func unregister(
-        token: String, under key: SecretKey, at now: EpochMilliseconds
-    ) async throws(StorageError) -> Bool {
-        try checked { state in
-            let before = state.devices.count
-            state.devices.removeAll { $0.secretHash == key.primary && $0.token == token }
-            return state.devices.count < before
-        }
-    }
-
-    func devices(of key: SecretKey) async throws(StorageError) -> [Device] {
-        await state.withLock(\.devicesGate)?.pass()
-        return try checked { state in
-            state.lookups += 1
-            return key.once(state.devices.filter { key.hashes.contains($0.secretHash) })
-        }
-    }
-
-    func setEnvironment(
-        _ environment: DeviceEnvironment, of device: Device
-    ) async throws(StorageError) -> Bool {
-        try checked { state in
-            guard let index = state.devices.firstIndex(where: { $0.id == device.id }) else { return false }
-            let old = state.devices[index]
-            state.devices[index] = Device(
-                id: old.id, secretHash: old.secretHash, token: old.token, bundleID: old.bundleID,
-                environment: environment, createdAt: old.createdAt, updatedAt: old.updatedAt)
-            return true
-        }
-    }
-
-    func remove(
-        _ device: Device, ifNotUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds
-    ) async throws(StorageError) -> Bool {
-        await state.withLock(\.removeGate)?.pass()
-        return try checked { state in
-            state.pendingAtRemoval.append(state.pending.count { $0.push.deviceID == device.id })
-            let before = state.devices.count + state.tokens.count
-            if device.details.tokenKind == nil {
-                state.devices.removeAll { $0.id == device.id && $0.updatedAt <= time }
-            } else {
-                state.tokens.removeAll { $0.id == device.id && $0.updatedAt <= time }
-            }
-            return state.devices.count + state.tokens.count < before
-        }
-    }
-
-    func append(_ deliveries: [Delivery], isRepeated: Bool) async throws(StorageError) {
-        await state.withLock(\.appendGate)?.pass()
-        try checked { state throws(StorageError) in
-            state.batches.append(deliveries.count)
-            if !state.appendFailures.isEmpty { throw state.appendFailures.removeFirst() }
-            if let failure = state.writeFailure { throw failure }
-            try state.checkLog(deliveries)
-            let present = isRepeated ? Set(state.deliveries.map(\.id)) : []
-            state.deliveries += deliveries.filter { !present.contains($0.id) }.flatMap(\.singles)
-            if state.losesConfirmation {
-                state.losesConfirmation = false
-                throw .unconfirmed(logDetail: "x")
-            }
-        }
-    }
-
-    func deliveries(
-        of key: SecretKey, before cursor: DeliveryCursor?, limit: Int
-    ) async throws(StorageError) -> [Delivery] {
-        try checked { state in Array(state.deliveries.filter { $0.secretHash == key.primary }.prefix(limit)) }
-    }
-
-    func countSent(
-        of key: SecretKey, since start: EpochMilliseconds, recentlySince recent: EpochMilliseconds,
-        before end: EpochMilliseconds
-    ) async throws(StorageError) -> [String: SentCount] {
-        try checked { state throws(StorageError) in
-            if let failure = state.countFailure { throw failure }
-            state.sentCounts += 1
-            var counts: [String: SentCount] = [:]
-            for row in state.deliveries
-            where row.secretHash == key.primary && (start..<end).contains(row.createdAt)
-                && row.status == .sent
-            {
-                guard let id = row.deviceID else { continue }
-                counts[id, default: SentCount()].all += 1
-                if row.createdAt >= recent { counts[id, default: SentCount()].recent += 1 }
-            }
-            return counts
-        }
-    }
-
-    func claim(_ event: EventClaim) async throws(StorageError) -> EventClaimResult {
-        try checked { state in
-            state.claims += 1
-            let found = state.receipts.first {
-                $0.claim.key == event.key && $0.claim.eventID.utf8.elementsEqual(event.eventID.utf8)
-            }
-            guard let found else {
-                state.receipts.append(Receipt(claim: event))
-                return .claimed
-            }
-            guard found.claim.content == event.content else { return .conflict }
-            return found.answer.map { .answered($0) } ?? .inProgress
-        }
-    }
-
-    func complete(_ event: EventClaim, answer: [UInt8]) async throws(StorageError) -> Bool {
-        try checked { state throws(StorageError) in
-            if !state.completeFailures.isEmpty { throw state.completeFailures.removeFirst() }
-            guard let index = state.receipts.firstIndex(where: { $0.claim.id == event.id }) else {
-                return false
-            }
-            state.receipts[index].answer = answer
-            return true
-        }
-    }
-
-    func release(_ event: EventClaim) async throws(StorageError) {
-        try checked { state in state.receipts.removeAll { $0.claim.id == event.id } }
-    }
-
-    func ping(
-        now: @escaping @Sendable () -> EpochMilliseconds
-    ) async throws(StorageError) -> ClockReading? {
-        await state.withLock(\.pingGate)?.pass()
-        return try checked { state in
-            state.clockAhead.map { ClockReading(server: now() - $0, local: now()) }
-        }
-    }
-
-    func tryWriting(id: UUIDv7, at now: EpochMilliseconds) async throws(StorageError) {
-        state.withLock { $0.trials += 1 }
-        await state.withLock(\.trialGate)?.pass()
-        try checked { state throws(StorageError) in
-            if let failure = state.writeFailure ?? state.logFailure { throw failure }
-        }
-    }
-
-    func schemaVersion() async throws(StorageError) -> Int {
-        try checked { _ in SchemaStep.current }
     }
 
     func close() async {
         state.withLock { $0.isClosed = true }
+    }
+}
+
+extension FakeStorage.State {
+    /// Throws where the log, or one of these rows, is refused.
+    func checkLog(_ rows: [Delivery]) throws(StorageError) {
+        guard !rows.isEmpty else { return }
+        if let logFailure { throw logFailure }
+        for row in rows { if let failure = refusedRows[row.id] { throw failure } }
+    }
+
+    /// Throws where one of these ends, or its row in the log, is refused.
+    func checkEnds(_ settlements: [Settlement], logging: Bool) throws(StorageError) {
+        if let settleFailure { throw settleFailure }
+        for settlement in settlements {
+            if let failure = refusedEnds[settlement.id] { throw failure }
+            if logging, case .over(let delivery) = settlement.end { try checkLog([delivery]) }
+        }
     }
 }

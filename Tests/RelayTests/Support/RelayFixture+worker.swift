@@ -47,12 +47,14 @@ extension RelayFixture {
         expiresIn: EpochMilliseconds = 60_000
     ) {
         storage.state.withLock { state in
-            for token in tokens {
-                guard let device = state.devices.first(where: { $0.token == token }) else { continue }
-                let push = Self.waiting(
-                    for: device, attempts: attempts, dueIn: dueIn, expiresIn: expiresIn)
-                state.pending.append(FakeStorage.Pending(push: push))
-            }
+            let devices = state.devices
+            state.insert(
+                tokens.compactMap { token in
+                    guard let device = devices.first(where: { $0.token == token }) else { return nil }
+                    let push = Self.waiting(
+                        for: device, attempts: attempts, dueIn: dueIn, expiresIn: expiresIn)
+                    return FakeStorage.Pending(push: push)
+                })
         }
     }
 }
