@@ -31,6 +31,7 @@ private final class Queue {
     func starts() -> [UInt64] {
         steps().compactMap { if case .start(let push, _) = $0 { push } else { nil } }
     }
+    func waitAgain(_ push: UInt64, _ host: String) { state.wait(push, host: host, bytes: 10) }
     func remove(_ push: UInt64) -> Bool { state.remove(push) }
     func opened(_ connection: UInt64, limit: Int? = 100, isHTTP2: Bool = true) {
         state.opened(connection, isHTTP2: isHTTP2, at: now)
@@ -196,6 +197,44 @@ struct SendQueueTests {
         }
     }
 
+    @Test("a service that takes leave before the first push, or refuses it again and again, is a failed one")
+    func uselessConnections() {
+        let queue = Queue()
+        for (push, connection) in [(UInt64(1), UInt64(1)), (2, 2), (3, 3)] {
+            queue.add(push...push, "a")
+            #expect(queue.next() == .open(connection, for: push))
+            queue.opened(connection)
+            queue.leave(connection)
+            #expect(queue.closed(connection) == [push])
+        }
+        #expect(queue.arrive(4, host: "a") == .unreachable(.connectionClosed))
+        queue.add(11...11, "b")
+        for (number, connection) in (4...6).enumerated() {
+            #expect(queue.next() == .open(UInt64(connection), for: 11))
+            queue.opened(UInt64(connection))
+            #expect(queue.starts() == [11])
+            queue.ended(on: UInt64(connection), .refused)
+            queue.waitAgain(11, "b")
+            #expect(queue.closed(UInt64(connection)) == (number < 2 ? [] : [11]))
+        }
+        #expect(queue.arrive(12, host: "b") == .unreachable(.connectionClosed))
+    }
+
+    @Test("a host that couldn't be connected to has its turn when it may be again")
+    func endOfRefusal() {
+        let queue = Queue { $0.backOffBase = .seconds(1) }
+        queue.add(1...2, "a")
+        _ = queue.steps()
+        queue.opened(1, limit: 1)
+        #expect(queue.steps() == [.start(1, on: 1), .open(2, for: 2)])
+        #expect(queue.closed(2, .connectFailed) == [])
+        queue.leave(1)
+        #expect(queue.steps() == [])
+        queue.now = queue.now + .seconds(2)
+        _ = queue.check()
+        #expect(queue.steps() == [.open(3, for: 2)])
+    }
+
     @Test("hosts that nobody sends to any more are forgotten, and those that others send to aren't")
     func manyHosts() {
         let queue = Queue()
@@ -291,6 +330,56 @@ struct SendQueueConnectionTests {
         #expect(queue.steps() == [.start(7, on: 1)])
     }
 
+    @Test(
+        "a host gets the push through for which its connection was opened, however many others wait for one")
+    func crowdOfNewConnections() {
+        let queue = Queue { $0.connectionsMax = 2 }
+        for number: UInt64 in 1...4 { queue.add(number...number, "\(number)") }
+        #expect(queue.steps() == [.open(1, for: 1), .open(2, for: 2)])
+        queue.opened(1)
+        #expect(queue.steps() == [.start(1, on: 1)])
+        queue.opened(2)
+        #expect(queue.steps() == [.start(2, on: 2)])
+        queue.ended(on: 1)
+        queue.now = queue.now + .milliseconds(1)
+        queue.ended(on: 2)
+        #expect(queue.steps() == [.open(3, for: 3, closing: 1), .open(4, for: 4, closing: 2)])
+    }
+
+    @Test("a host that loses its connection to another one has its turn again")
+    func evicted() {
+        let queue = Queue { $0.connectionsMax = 1 }
+        queue.add(1...1, "a")
+        _ = queue.steps()
+        queue.opened(1, limit: 0)
+        #expect(queue.steps() == [])
+        queue.add(2...2, "b")
+        #expect(queue.steps() == [.open(2, for: 2, closing: 1)])
+        #expect(queue.closed(1) == [])
+        queue.opened(2)
+        #expect(queue.starts() == [2])
+        queue.ended(on: 2)
+        #expect(queue.steps() == [.open(3, for: 1, closing: 2)])
+    }
+
+    @Test("a connection that takes no more pushes leaves its host another one, also while many are in use")
+    func successor() {
+        let queue = Queue { $0.connectionsMax = 4 }
+        for number: UInt64 in 1...2 {
+            queue.add(number...number, "\(number)")
+            _ = queue.steps()
+            queue.opened(number)
+            _ = queue.steps()
+        }
+        queue.leave(1)
+        queue.add(3...3, "1")
+        #expect(queue.steps() == [.open(3, for: 3)])
+        queue.now = queue.now + .seconds(2)
+        #expect(queue.check().contains(.ping(2)))
+        queue.add(4...4, "2")
+        #expect(queue.steps() == [.open(4, for: 4)])
+    }
+
     @Test("pushes that wait for a connection of their own and time out leave the next host its turn")
     func crowdTimeout() {
         let queue = Queue { $0.connectionsMax = 1 }
@@ -329,6 +418,19 @@ struct SendQueueConnectionTests {
         #expect(queue.check() == [])
         queue.now = queue.now + .milliseconds(1)
         #expect(queue.check() == [.close(1)])
+    }
+
+    @Test("a PING has its time also if the check was late")
+    func lateCheck() {
+        let queue = Queue()
+        queue.add(1...1, "a")
+        _ = queue.steps()
+        queue.opened(1)
+        _ = queue.steps()
+        queue.now = queue.now + .seconds(60)
+        #expect(queue.check() == [.ping(1)])
+        queue.now = queue.now + .milliseconds(2_999)
+        #expect(queue.check() == [])
     }
 
     @Test("an idle connection is closed after a while")

@@ -103,7 +103,9 @@ struct SenderHTTP2Tests {
                 $0.refuse()
             }
             #expect(await pair.sender.send(try pair.push()) == .unreachable(.notSent, .connectionClosed))
-            #expect(received == 1 + pair.sender.settings.movesMax)
+            // A connection may be opened before the last one that refused has closed.
+            let settings = pair.sender.settings
+            #expect((settings.failuresBeforeRefusing...settings.movesMax + 1).contains(received))
             await pair.stop()
         }
     }

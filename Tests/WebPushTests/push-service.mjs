@@ -54,7 +54,10 @@ function answer(request, response) {
 const servers = {
   h2: () => http2.createSecureServer({ ...secrets, allowHTTP1: true, settings: { maxConcurrentStreams: 100 } }, answer),
   h1: () => https.createServer(secrets, answer),
-  garbage: () => tls.createServer(secrets, socket => socket.on('error', () => {}).end('\x00\xffno HTTP at all\r\n\r\n')),
+  garbage: () => tls.createServer(secrets, socket => {
+    socket.on('error', () => {})
+    socket.once('data', () => socket.end('\x00\xffno HTTP at all\r\n\r\n'))
+  }),
   reset: () => tls.createServer(secrets, socket => {
     socket.on('error', () => {})
     socket.once('data', () => socket.destroy())

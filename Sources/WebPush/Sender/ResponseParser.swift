@@ -17,6 +17,8 @@ struct ResponseParser {
     }
 
     static let headBytesMax = 16 * 1024
+    /// The maximum size of a chunk's first line, with its extensions.
+    private static let chunkHeadBytesMax = 256
     /// The maximum size of a body with its framing.
     private static let rawBytesMax = 2 * Answer.bodyBytesMax
 
@@ -32,6 +34,9 @@ struct ResponseParser {
     private var framing = Framing.untilClose
     /// The body with its framing.
     private var raw: [UInt8] = []
+    /// The chunks that came whole, without their framing, and where the next one begins.
+    private var chunks: [UInt8] = []
+    private var nextChunk = 0
 
     /// Takes what the server sent.
     mutating func take(_ bytes: some Collection<UInt8>) -> Progress {
@@ -122,12 +127,8 @@ struct ResponseParser {
             guard raw.count >= min(count, limit) else { return .incomplete }
             if raw.count != count { keepsConnection = false }
         case .chunked:
-            guard let (body, end) = Self.chunks(raw) else { return .malformed }
-            response?.body = Array(body.prefix(limit))
-            guard end != nil || body.count > limit else {
-                return raw.count > Self.rawBytesMax ? .malformed : .incomplete
-            }
-            if end != raw.count || body.count > limit { keepsConnection = false }
+            let progress = takeChunks()
+            return progress == .incomplete && raw.count > Self.rawBytesMax ? .malformed : progress
         case .untilClose:
             keepsConnection = false
             response?.body = Array(raw.prefix(limit))
@@ -136,25 +137,40 @@ struct ResponseParser {
         return .complete
     }
 
-    /// Decodes chunks (RFC 9112, section 7.1), and where they end if they do; `nil` if they are malformed.
-    private static func chunks(_ raw: [UInt8]) -> (body: [UInt8], end: Int?)? {
-        var body: [UInt8] = []
-        var index = 0
-        while let end = raw[index...].firstIndex(of: UInt8(ascii: "\n")) {
-            let digits = raw[index..<end].prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: ";") }
+    /// Decodes the chunks that came whole since the last time (RFC 9112, section 7.1).
+    private mutating func takeChunks() -> Progress {
+        var partial: ArraySlice<UInt8> = []
+        defer { response?.body = Array((chunks + partial).prefix(Answer.bodyBytesMax)) }
+        while chunks.count + partial.count <= Answer.bodyBytesMax {
+            guard let end = raw[nextChunk...].firstIndex(of: UInt8(ascii: "\n")) else {
+                return raw.count - nextChunk > Self.chunkHeadBytesMax ? .malformed : .incomplete
+            }
+            let digits = raw[nextChunk..<end].prefix {
+                $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: ";")
+            }
             guard (1...8).contains(digits.count),
                 let size = Int(String(decoding: digits, as: UTF8.self), radix: 16), size >= 0
-            else { return nil }
-            index = end + 1
-            guard size > 0 else { return (body, endOfTrailer(raw, from: index)) }
-            body += raw[index...].prefix(size)
-            guard index + size + 2 <= raw.count else { return (body, nil) }
-            guard raw[index + size] == UInt8(ascii: "\r"), raw[index + size + 1] == UInt8(ascii: "\n") else {
-                return nil
+            else { return .malformed }
+            let start = end + 1
+            guard size > 0 else {
+                guard let end = Self.endOfTrailer(raw, from: start) else { return .incomplete }
+                if end != raw.count { keepsConnection = false }
+                return .complete
             }
-            index += size + 2
+            guard start + size + 2 <= raw.count else {
+                partial = raw[start...].prefix(size)
+                guard chunks.count + partial.count > Answer.bodyBytesMax else { return .incomplete }
+                break
+            }
+            guard raw[start + size] == UInt8(ascii: "\r"), raw[start + size + 1] == UInt8(ascii: "\n") else {
+                return .malformed
+            }
+            chunks += raw[start..<start + size]
+            nextChunk = start + size + 2
         }
-        return (body, nil)
+        // It is longer than what is read.
+        keepsConnection = false
+        return .complete
     }
 
     private static func endOfTrailer(_ raw: [UInt8], from start: Int) -> Int? {

@@ -29,20 +29,22 @@ extension SendQueue {
         var answeredAt: MonotonicTime?
         /// Whether PINGs can be sent: HTTP/1.1 has none.
         var hasPing = false
-        /// Whether a PING is unanswered; the connection gets no pushes meanwhile.
-        var isPinged = false
+        /// Since when a PING is unanswered; the connection gets no pushes meanwhile.
+        var pingedAt: MonotonicTime?
+        /// Whether the service refused a request.
+        var hasRefused = false
 
         init(to host: String, at now: MonotonicTime) {
             self.host = host
             heardAt = now
         }
 
-        var room: Int { phase == .open && !isPinged ? limit - streams : 0 }
-        var isIdle: Bool { phase == .open && streams == 0 && !isPinged }
+        var room: Int { phase == .open && pingedAt == nil ? limit - streams : 0 }
+        var isIdle: Bool { phase == .open && streams == 0 && pingedAt == nil }
 
         mutating func heard(at now: MonotonicTime) {
             heardAt = now
-            isPinged = false
+            pingedAt = nil
         }
     }
 
@@ -73,22 +75,32 @@ extension SendQueue {
         return best?.number
     }
 
-    /// Whether a host may have one more connection: one at a time, so that a burst shares them, and only its first if
-    /// many are in use.
+    /// Whether a host may have one more connection: one at a time, so that a burst shares them, and only one that takes
+    /// pushes if many are in use.
     func mayOpen(to name: String, at now: MonotonicTime) -> Bool {
         guard let host = hosts[name], host.connections.count < settings.connectionsPerHostMax,
-            host.connections.isEmpty || connections.count < settings.connectionsMax / 2,
             !host.isRefused(at: now)
         else { return false }
-        return host.connections.allSatisfy {
-            guard let connection = connections[$0] else { return true }
-            return connection.phase == .leaving || !connection.awaitsLimit
+        let own = host.connections.compactMap { connections[$0] }
+        let isCrowded = connections.count >= settings.connectionsMax / 2
+        return own.allSatisfy { connection in
+            switch connection.phase {
+            case .leaving: true
+            case .connecting: false
+            case .open: !connection.awaitsLimit && (!isCrowded || connection.pingedAt != nil)
+            }
         }
     }
 
-    /// The connection that has been idle for the longest time.
+    /// The connection that has been idle for the longest time and isn't about to get the push for which it was opened:
+    /// otherwise hosts could take new connections from one another for ever.
     var longestIdle: UInt64? {
-        connections.filter { $1.isIdle }.min { $0.value.heardAt < $1.value.heardAt }?.key
+        connections.filter { $1.isIdle && !awaitsFirstPush($1) }.min { $0.value.heardAt < $1.value.heardAt }?
+            .key
+    }
+
+    private func awaitsFirstPush(_ connection: Connection) -> Bool {
+        !connection.hasStarted && connection.room > 0 && hosts[connection.host]?.waiting.isEmpty == false
     }
 
     /// Counts a request on a connection.
@@ -149,6 +161,7 @@ extension SendQueue {
             hosts[connection.host]?.refusal = nil
         case .refused:
             connection.heard(at: now)
+            connection.hasRefused = true
             connection.limit = min(connection.serverLimit, max(1, connection.streams))
             // One that allows no streams says when it does again; one that refuses what it allows is of no use.
             if connection.streams == 0, connection.serverLimit > 0 { connection.phase = .leaving }
@@ -172,18 +185,20 @@ extension SendQueue {
         guard let connection = connections[number] else { return [] }
         let name = connection.host
         removeConnection(number)
-        // One that closed before it could take a waiting push was useless.
-        let isFailure =
+        // One that closed before it took a waiting push was useless.
+        let isUseless =
             connection.phase == .connecting
-            || connection.phase == .open && !connection.hasStarted && hosts[name]?.waiting.isEmpty == false
-        let isLast = hosts[name]?.connections.isEmpty ?? true
+            || !connection.hasStarted && hosts[name]?.waiting.isEmpty == false
+        // So was one that only refused pushes, but these may be taken by the next.
+        let isFailure = isUseless || connection.hasRefused && connection.answeredAt == nil
+        let isLast = hosts[name]?.connections.allSatisfy { connections[$0]?.phase == .leaving } ?? true
         if isFailure, let delay = hosts[name]?.backOff.next(random) {
             let failures = hosts[name]?.backOff.failures ?? 0
-            if !isLast || failures >= settings.failuresBeforeRefusing {
+            if isUseless && !isLast || failures >= settings.failuresBeforeRefusing {
                 hosts[name]?.refusal = (now + delay, cause)
             }
         }
-        if isLast, isFailure || hosts[name]?.isRefused(at: now) == true { return removeAll(of: name) }
+        if isLast, isUseless || hosts[name]?.isRefused(at: now) == true { return removeAll(of: name) }
         giveTurn(to: name)
         return []
     }
@@ -193,19 +208,25 @@ extension SendQueue {
         hosts[name]?.connections.removeAll { $0 == number }
     }
 
-    /// Looks for connections that are silent or have long been idle.
+    /// Looks for connections that are silent or have long been idle, and for hosts that may be connected to again.
     mutating func check(at now: MonotonicTime) -> [Care] {
         var wanted: [Care] = []
+        for (name, host) in hosts where host.refusal != nil && !host.isRefused(at: now) { giveTurn(to: name) }
         for (number, connection) in connections where connection.phase != .connecting {
             let silence = now.since(connection.heardAt)
-            let isDead = connection.isPinged && silence >= settings.silenceMax
+            // Since the PING: a check that was late must not take its answer's time.
+            let isDead =
+                connection.pingedAt.map { now.since($0) >= settings.silenceMax - settings.silenceBeforePing }
+                ?? false
             if isDead || connection.isIdle && silence >= settings.idleMax {
                 leave(number)
                 wanted.append(.close(number))
-            } else if connection.hasPing, !connection.isPinged, connection.streams > 0,
+            } else if connection.hasPing, connection.pingedAt == nil, connection.streams > 0,
                 silence >= settings.silenceBeforePing
             {
-                connections[number]?.isPinged = true
+                connections[number]?.pingedAt = now
+                // Meanwhile another connection may take its host's pushes.
+                giveTurn(to: connection.host)
                 wanted.append(.ping(number))
             }
         }

@@ -44,6 +44,8 @@ struct SendQueue {
 
     /// From this number of hosts on, those without pushes and connections are forgotten.
     static let hostsMax = 1_000
+    /// Grows with the hosts that can't be forgotten, so that forgetting costs each arrival the same.
+    private var forgettingFrom = Self.hostsMax
 
     let settings: SenderSettings
     var hosts: [String: Host] = [:]
@@ -67,7 +69,7 @@ struct SendQueue {
 
     /// Adds a push.
     mutating func arrive(_ push: UInt64, host name: String, bytes: Int, at now: MonotonicTime) -> Placement {
-        if hosts.count >= Self.hostsMax, hosts[name] == nil { forgetHosts(at: now) }
+        if hosts.count >= forgettingFrom, hosts[name] == nil { forgetHosts(at: now) }
         if let host = hosts[name], host.connections.isEmpty, let refusal = host.refusal, refusal.until > now {
             return .unreachable(refusal.cause)
         }
@@ -132,7 +134,10 @@ struct SendQueue {
                 crowdedOut.append(name)
                 continue
             }
-            if let idle { removeConnection(idle) }
+            if let idle, let evicted = connections[idle]?.host {
+                removeConnection(idle)
+                giveTurn(to: evicted)
+            }
             return .open(open(to: name, at: now), for: push, closing: idle)
         }
         return nil
@@ -171,7 +176,8 @@ struct SendQueue {
 
     private mutating func forgetHosts(at now: MonotonicTime) {
         hosts = hosts.filter { _, host in
-            host.hasTurn || !host.connections.isEmpty || host.isRefused(at: now)
+            !host.waiting.isEmpty || !host.connections.isEmpty || host.isRefused(at: now)
         }
+        forgettingFrom = max(Self.hostsMax, 2 * hosts.count)
     }
 }
