@@ -2,10 +2,9 @@
 import { answer, isFinal } from "./src/answering.js";
 import { showBadge } from "./src/badge.js";
 import { files } from "./src/files.js";
-import { offeredActions } from "./src/items.js";
 import { useStoredKeys } from "./src/keys.js";
 import { readMessage } from "./src/message.js";
-import { notificationOf, tagOf } from "./src/notification.js";
+import { notificationOf, quickActionsOf, tagOf } from "./src/notification.js";
 import { itemOf } from "./src/pushes.js";
 import { answerChallenge, sync } from "./src/registration.js";
 import { hrefOfItem } from "./src/routes.js";
@@ -102,7 +101,7 @@ async function open(item) {
 async function reply(shown, action) {
     const item = (await items.get(shown.key)) ?? (await items.add([shown]).then(([item]) => item));
     const pairing = await pairings.get(item.pairing);
-    if (item.reply || action === "always" || !offeredActions(item, pairing).includes(action)) return open(item);
+    if (item.reply || !quickActionsOf(item, pairing).includes(action)) return open(item);
     const last = await answer({ item, pairing, action, waits: 2 }).catch(() => ({ fate: "unsent" }));
     if (last.fate === "taken" || last.fate === "waiting") return undefined;
     const body = texts.fateOf(last);

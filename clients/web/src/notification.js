@@ -4,8 +4,16 @@ import { hrefOfItem } from "./routes.js";
 import { texts } from "./texts.js";
 
 const bodyCharactersMax = 600;
-/** The replies that a notification may offer. Never `always`, which would outlast the request, and which a slip could send. */
-const quickActions = ["once", "reject"];
+/** The longest request that can be allowed from its notification: systems show a few lines of it. */
+const requestCharactersMax = 400;
+/**
+ * The replies that an item's notification may offer. Never `always`, which would outlast the request, and which a slip could send;
+ * `once` only for a short text, and not for an agent's whole request, which is allowed where it is shown in full.
+ */
+export function quickActionsOf(item, pairing) {
+    const isShort = item.asked === undefined && (item.body ?? "").length <= requestCharactersMax;
+    return (isShort ? ["once", "reject"] : ["reject"]).filter((action) => offeredActions(item, pairing).includes(action));
+}
 
 /**
  * The title and options for `showNotification`.
@@ -21,12 +29,13 @@ export function notificationOf(item, { pairing, isNamed = false, base = "" }) {
         [...marks, isNamed ? pairing?.name : undefined].filter(Boolean).join(" · "), item.subtitle,
         item.body ?? (item.title ? undefined : general.body),
     ];
-    const quick = quickActions.filter((action) => offeredActions(item, pairing).includes(action));
+    const text = lines.filter(Boolean).join("\n");
+    const quick = quickActionsOf(item, pairing);
     const isUrgent = item.type === "permission" || item.level === "time-sensitive" || item.level === "critical";
     return {
         title: item.title ?? general.title,
         options: {
-            body: lines.filter(Boolean).join("\n").slice(0, bodyCharactersMax),
+            body: text.length > bodyCharactersMax ? `${text.slice(0, bodyCharactersMax)}… (${texts.cut})` : text,
             tag: tagOf(item), renotify: true, silent: item.isSilent === true || item.level === "passive",
             requireInteraction: isUrgent && item.level !== "passive", timestamp: item.at,
             icon: base + "icons/icon-192.png", badge: base + "icons/badge.png", lang: "en", dir: "auto",

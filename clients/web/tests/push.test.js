@@ -135,8 +135,19 @@ test("buttons are once and reject, and only of what the sender sealed", async ()
     const readable = await opened(readMessage(members));
     assert.equal(names(readable, pairing), undefined);
     assert.deepEqual(names(await opened(readMessage(members), { load: async () => [plain] }), plain), ["once", "reject"]);
+    assert.deepEqual(names(await opened(readMessage({ ...members, notification: { body: "x".repeat(401) } }),
+        { load: async () => [plain] }), plain), ["reject"], "it can't be seen whole there");
+    const asked = await seal({ title: "Run", request: {}, notification: { actions: ["once", "reject"] } });
+    assert.deepEqual(names(await opened(readMessage({ sealed: asked, eventType: "permission" })), pairing), ["reject"]);
     const sealed = await seal({ title: "Fix", notification: { actions: ["always", "reject"] } });
     assert.deepEqual(names(await opened(readMessage({ sealed, eventType: "permission" })), pairing), ["reject"]);
+});
+
+test("a notification says when its text is longer", async () => {
+    const of = async (body) => notificationOf(await opened(readMessage({ notification: { body } }), { load: async () => [plain] }),
+        { pairing: plain }).options.body;
+    assert.equal(await of("x".repeat(600)), "x".repeat(600));
+    assert.equal(await of("x".repeat(601)), `${"x".repeat(600)}… (Not shown in full)`);
 });
 
 test("a session's notifications replace each other, a request's stays until it is answered", async () => {

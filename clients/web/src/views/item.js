@@ -189,7 +189,9 @@ function request(item, general, isFolded) {
     const lines = (item.body ?? general.body).split("\n");
     const isDifference = lines.length > 1 && lines.filter((line) => /^[+-]/.test(line)).length > 0;
     const kind = (line) => (isDifference && /^\+/.test(line) ? "added" : isDifference && /^-/.test(line) ? "removed" : undefined);
-    const code = h("pre", { tabindex: "0", dir: "auto" }, h("code", {}, ...lines.map((line) => h("span", { class: kind(line) }, line))));
+    // In logical order: letters that run from right to left could otherwise change the order in which a command shows its words.
+    const order = isFolded ? { dir: "auto" } : { dir: "ltr", class: "literal" };
+    const code = h("pre", { tabindex: "0", ...order }, h("code", {}, ...lines.map((line) => h("span", { class: kind(line) }, line))));
     if (isFolded) return h("details", { class: "request" }, h("summary", {}, texts.item.asText), code);
     return h("section", { class: "request", "aria-label": texts.item.request }, h("h2", {}, texts.item.request), code,
         item.body === undefined && h("p", { class: "note" }, texts.item.onlyGeneral));
