@@ -54,6 +54,8 @@ package enum StorageLimits {
     package static let pushesPerDelivery = 900
     /// Rows of a secret's log among which pushes to a device are counted.
     package static let countedDeliveriesMax = 5_000
+    /// The maximum number of those whose further pushes are counted, too: a row names up to 900, in 64 KB.
+    package static let countedSharedDeliveriesMax = 1_000
     /// Bytes of a schedule's name.
     package static let scheduleNameBytes = 128
     /// Bytes of a schedule's rule.

@@ -106,7 +106,8 @@ package protocol DeliveryLogStorage: Sendable {
     /// time on; devices without any are left out.
     ///
     /// Rows from `end` on were written by a clock that was ahead, and aren't counted. Reads the secret's newest
-    /// ``StorageLimits/countedDeliveriesMax`` rows under each hash.
+    /// ``StorageLimits/countedDeliveriesMax`` rows under each hash, and as further pushes those of the newest
+    /// ``StorageLimits/countedSharedDeliveriesMax``.
     func countSent(
         of key: SecretKey, since start: EpochMilliseconds, recentlySince recent: EpochMilliseconds,
         before end: EpochMilliseconds

@@ -122,19 +122,19 @@ extension SQLSession {
             """
         var counts: [String: SentCount] = [:]
         for hash in key.hashes {
-            let period: [SQLValue] = [
-                .hash(hash), .integer(start), .integer(end), .limit(StorageLimits.countedDeliveriesMax),
-            ]
+            let period: [SQLValue] = [.hash(hash), .integer(start), .integer(end)]
             try query(
                 """
                 SELECT device_id, count(*), count(CASE WHEN created_at >= ? THEN 1 END) \(sent) GROUP BY device_id
-                """, [.integer(recent)] + period
+                """, [.integer(recent)] + period + [.limit(StorageLimits.countedDeliveriesMax)]
             ) { row throws(SQLFailure) in
                 counts[try row.text(0), default: SentCount()].all += Int(try row.integer(1))
                 counts[try row.text(0), default: SentCount()].recent += Int(try row.integer(2))
             }
-            try query("SELECT created_at, others \(sent) AND others IS NOT NULL", period) {
-                row throws(SQLFailure) in
+            try query(
+                "SELECT created_at, others \(sent) AND others IS NOT NULL",
+                period + [.limit(StorageLimits.countedSharedDeliveriesMax)]
+            ) { row throws(SQLFailure) in
                 let isRecent = try row.integer(0) >= recent
                 for device in Delivery.devices(ofOthers: try row.text(1)) {
                     counts[device, default: SentCount()].all += 1
