@@ -39,7 +39,7 @@ struct LifecycleTests {
                 }
                 #expect(!inFlight.isEmpty && answered.isSuperset(of: inFlight))
                 #expect(try await stack.relay.ended() == 0)
-                #expect(try deliveryRows(stack.directory.file("relay.db")) == sent)
+                #expect(try loggedPushes(stack.directory.file("relay.db")) == sent)
             }
         }
     }

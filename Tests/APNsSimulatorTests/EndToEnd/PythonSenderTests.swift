@@ -25,7 +25,7 @@ struct PythonSenderTests {
         let script = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../WebPush/send.py").standardizedFileURL.path
         let ran = try await ChildProcess.finished(
-            "/usr/bin/python3", [script, String(decoding: given.encoded(), as: UTF8.self)])
+            "/usr/bin/env", ["python3", script, String(decoding: given.encoded(), as: UTF8.self)])
         try #require(ran.status == 0, "\(ran.errors)")
         let statuses = try JSON.parse(Array(ran.output.utf8), maxBytes: 4_096)
         #expect(statuses.array == texts.map { _ in .int(vendor.acceptedStatus) })
