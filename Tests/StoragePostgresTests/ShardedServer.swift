@@ -107,7 +107,7 @@ final class ShardedConnection: ServerConnection {
 
     private func storeInPart(_ sql: String, _ parameters: [SQLValue]) throws(SQLFailure) {
         let start = "INSERT INTO delivery_log"
-        let columns = 8
+        let columns = 9
         guard sql.hasPrefix(start), parameters.count > columns, let end = sql.firstRange(of: "), (") else {
             return
         }
