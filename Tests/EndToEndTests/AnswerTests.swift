@@ -76,19 +76,23 @@ struct AnswerTests {
                 #expect(asked.title == "Action Needed: shop (Claude Code)")
                 let body = try #require(asked.body)
                 for part in [
-                    "Bash\ngit push\n", "“Always” adds: Bash(git push) in this project, for you",
-                    "In /home/ada/shop on ",
+                    "Bash\nIn /home/ada/shop on ", "\n\ngit push\n",
+                    "“Always” adds: Bash(git push) in this project, for you",
                     "The agent says: “Pushes”",
                 ] { #expect(body.contains(part), "\(body)") }
                 #expect(asked.properties.actions == ["once", "always", "reject"])
+                #expect(asked.properties.category == nil)
                 let end = try #require(asked.request?.end)
                 #expect((580...590).contains(end - asked.sentAt))
                 let reply = try stand.sealed(
                     action, action == "reject" ? "Use a branch." : nil, for: asked.id)
-                #expect(try await stand.outcome(of: reply, to: asked.id) == "taken")
+                let isLess = action == "always" && expected == allow
+                #expect(
+                    try await stand.outcome(of: reply, to: asked.id) == (isLess ? "taken once" : "taken"))
                 #expect(try await stand.decision(hook) == Self.decision(expected))
             }
-            #expect(try stand.decisions() == rows.map { "claude-code Bash \($0.0)" })
+            let words = ["once", "reject", "always", "once"]
+            #expect(try stand.decisions() == words.map { "claude-code Bash \($0)" })
             let log = stand.stack.directory.file("state/decisions.log")
             let mode = try FileManager.default.attributesOfItem(atPath: log)[.posixPermissions] as? Int
             #expect(mode == 0o600)
@@ -236,6 +240,33 @@ struct AnswerTests {
             #expect(
                 try await stand.outcome(of: try stand.sealed("once", for: second.id), to: second.id)
                     == "answered_elsewhere")
+        }
+    }
+
+    @Test("a reply after the end that the phone shows decides nothing, though the machine slept")
+    func slept() async throws {
+        try await AgentStand.run { stand in
+            let hook = try await stand.starts("claude", Self.request())
+            let asked = try await stand.asked(1)
+            try stand.passes(seconds: 600)
+            #expect(try await stand.isUndecided(hook))
+            #expect(
+                try await stand.outcome(of: try stand.sealed("once", for: asked.id), to: asked.id)
+                    == "too_late")
+            #expect(try stand.decisions() == ["claude-code Bash expired"])
+        }
+    }
+
+    @Test("a relay that answers too late gets the same request again, and phones see it once")
+    func lateRelay() async throws {
+        try await AgentStand.run { stand in
+            try await stand.stack.control.put("/limits", ["latency": "4s"])
+            let hook = try await stand.starts("claude", Self.request())
+            let asked = try await stand.asked(1)
+            let reply = try stand.sealed("once", for: asked.id)
+            #expect(try await stand.outcome(of: reply, to: asked.id) == "taken")
+            #expect(try await stand.decision(hook) == Self.decision(["behavior": "allow"]))
+            #expect(try await stand.stack.control.pushes(token: token(1)).count == 1)
         }
     }
 

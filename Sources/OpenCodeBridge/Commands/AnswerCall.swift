@@ -4,11 +4,12 @@ import JSON
 import Network
 import Programs
 import PushSealing
+import Synchronization
 
 /// A hook's call that waits for a person's reply and prints it as the agent's decision.
 ///
 /// Whatever goes wrong ends without a decision, so that the agent's terminal asks.
-struct AnswerCall: Sendable {
+final class AnswerCall: Sendable {
     let request: AgentRequest
     let input: JSON.Value
     let relay: RelayClient
@@ -18,6 +19,10 @@ struct AnswerCall: Sendable {
     let console: Console
     /// When it stops waiting.
     let end: MonotonicTime
+    /// The same by the wall clock, as the phone knows it; the other clock stands still while the machine sleeps.
+    private let lastTime: EpochMilliseconds
+    /// Whether the agent wants no decision any more.
+    private let isStopped = Atomic(false)
     /// The process that wants the decision.
     private let parent = getppid()
 
@@ -33,7 +38,10 @@ struct AnswerCall: Sendable {
         self.stateDirectory = stateDirectory
         self.console = console
         self.end = end
+        lastTime = (WallClock.system.now + end.since(.current).inMilliseconds) / 1000 * 1000
     }
+
+    private var isInTime: Bool { end > .current && WallClock.system.now < lastTime }
 
     /// What ends the wait.
     private enum Sign: Sendable {
@@ -45,16 +53,22 @@ struct AnswerCall: Sendable {
     /// Rings, waits and prints; false if the request couldn't ring, so that it rings without the possibility to answer.
     func run(_ ring: Ring) -> Bool {
         let (signs, input) = AsyncStream.makeStream(of: Sign.self)
-        let end = end
         let status = CommandTask.run(
             stop: {
                 // The person answered at the desk, or the agent's own time limit is over.
-                input.yield(.over(end > .current ? .answeredElsewhere : .tooLate, "terminated"))
+                isStopped.store(true, ordering: .sequentiallyConsistent)
+                input.yield(.over(isInTime ? .answeredElsewhere : .tooLate, "terminated"))
                 return nil
             },
-            { await work(ring, signs, input) ? .success : .failed })
+            // What was answered meanwhile doesn't ring either.
+            {
+                let hasRung = await self.work(ring, signs, input)
+                return hasRung || self.hasStopped ? .success : .failed
+            })
         return status == .success
     }
+
+    private var hasStopped: Bool { isStopped.load(ordering: .sequentiallyConsistent) }
 
     private func work(
         _ ring: Ring, _ signs: AsyncStream<Sign>, _ input: AsyncStream<Sign>.Continuation
@@ -67,7 +81,7 @@ struct AnswerCall: Sendable {
         let sealed = sealer.sealed(
             QueuedEvent(asked, at: now),
             asking: AskedRequest(text: request.text, offer: request.offer, digest: request.digest),
-            end: now + end.since(.current).inMilliseconds, at: now)
+            end: lastTime, at: now)
         guard let (event, offer) = sealed else {
             console.explain("the request doesn't fit into a notification")
             return false
@@ -80,7 +94,7 @@ struct AnswerCall: Sendable {
             console.explain("cannot record that a request is open: \(error)")
             return false
         }
-        switch await relay.post(event) {
+        switch await post(event) {
         case .accepted(let summary):
             console.explain(summary)
             if summary.hasPrefix(HookCommand.nobody) {
@@ -94,6 +108,8 @@ struct AnswerCall: Sendable {
         case .refused(let reason), .later(let reason, _), .unreachable(let reason):
             console.explain("cannot ask the phone: \(reason)")
             _ = ask.close()
+            // The relay may have it nevertheless.
+            await withdraw(.tooLate, event.id)
             return false
         }
         let tasks = [
@@ -112,11 +128,20 @@ struct AnswerCall: Sendable {
         return true
     }
 
+    /// Posts the event, a second time if the relay may have taken it without an answer in time.
+    private func post(_ event: QueuedEvent) async -> RelayClient.Answer {
+        let answer = await relay.post(event)
+        switch answer {
+        case .accepted, .refused: return answer
+        case .later, .unreachable: return hasStopped ? answer : await relay.post(event)
+        }
+    }
+
     // MARK: Waiting
 
     private func waitForReply(to eventID: String, _ input: AsyncStream<Sign>.Continuation) async {
         var backOff = BackOff(from: Bounds.replyPauseMin, to: Bounds.replyPauseMax)
-        while end > .current, !Task.isCancelled {
+        while isInTime, !Task.isCancelled {
             let pause: Duration
             switch await relay.waitForReply(to: eventID, deadline: Bounds.postDeadline) {
             case .replied(let given):
@@ -142,6 +167,7 @@ struct AnswerCall: Sendable {
         while (try? await Task.sleep(for: Bounds.answerCheckInterval)) != nil {
             if !ask.isOpen { return _ = input.yield(.over(.answeredElsewhere, "answered_elsewhere")) }
             if isOrphan { return _ = input.yield(.over(.tooLate, "agent_gone")) }
+            if !isInTime { return _ = input.yield(.over(.tooLate, "expired")) }
             guard transcript.size != size else { continue }
             size = transcript.size
             if transcript.state == .answered {
@@ -178,31 +204,25 @@ struct AnswerCall: Sendable {
         _ given: GivenReply, _ eventID: String, _ offer: ReplyOffer, _ ask: OpenAsk,
         _ transcript: ClaudeTranscript
     ) -> ReplyFate {
-        func none(_ fate: ReplyFate, _ word: String) -> ReplyFate {
-            console.explain("the phone's reply isn't used: \(word)")
-            record(word)
-            return fate
-        }
+        let use = ReplyUse(
+            request: request,
+            over: { [self] in
+                if hasStopped { return .answeredElsewhere }
+                return !isInTime || isOrphan ? .tooLate : nil
+            },
+            state: { [request] in request.agent == .claudeCode ? transcript.state : .open },
+            record: record,
+            print: { [console] in console.print(String(decoding: $0.encoded(), as: UTF8.self)) })
         let isOpen = ask.close()
-        let reply: RequestReply
+        let fate: ReplyFate
         do throws(ReplyRefusal) {
-            reply = try opener.open(given, to: eventID, of: offer)
+            let reply = try opener.open(given, to: eventID, of: offer)
+            fate = isOpen ? use.take(reply) : use.leave(.answeredElsewhere)
         } catch {
-            return none(.refused(error.reason), error.reason)
+            fate = use.leave(.refused(error.reason))
         }
-        guard isOpen else { return none(.answeredElsewhere, "answered_elsewhere") }
-        guard end > .current, !isOrphan else { return none(.tooLate, "too_late") }
-        let state = request.agent == .claudeCode ? transcript.state : .open
-        guard state != .answered else { return none(.answeredElsewhere, "answered_elsewhere") }
-        guard let output = AgentDecision.output(reply, to: request, addsRules: state == .open) else {
-            return none(.refused("not_offered"), "not_offered")
-        }
-        // Nothing is allowed without a trace.
-        guard record(reply.choice.rawValue) || reply.choice == .reject else {
-            return none(.refused("not_recorded"), "not_recorded")
-        }
-        console.print(String(decoding: output.encoded(), as: UTF8.self))
-        return .taken
+        console.explain("the phone's reply: \(fate.word)")
+        return fate
     }
 
     @discardableResult

@@ -75,7 +75,8 @@ enum Settings {
         "BRIDGE_ANSWER_WAIT", .notifications,
         .whole("SECONDS", of: .seconds(1), 1...Int(Bounds.answerWaitMax.components.seconds)),
         default: Bounds.answerWait, flag: "--answer-wait",
-        "How long `hook codex --answer` waits for the phone; Codex shows its own prompt only afterwards.")
+        "How long a hook waits for the phone if the terminal asks only afterwards: Codex, sub-agents of Claude Code."
+    )
     static let repeatEvery = Setting(
         "BRIDGE_REPEAT", .notifications,
         .whole("MINUTES", of: .seconds(60), 0...Int(Bounds.repeatMinutesMax)), default: .zero,

@@ -31,8 +31,8 @@ struct AgentRequest: Sendable, Equatable {
         }
     }
 
-    /// Whether the agent's terminal can't be used while its hook waits.
-    var blocksTerminal: Bool { agent == .codex }
+    /// Whether the agent's terminal can't answer while its hook waits.
+    let blocksTerminal: Bool
 
     /// Reads a hook's input; `nil` if it isn't a request that a phone can answer.
     ///
@@ -46,7 +46,10 @@ struct AgentRequest: Sendable, Equatable {
             (.codex, "PreToolUse", "request_user_input"):
             guard let questions = Self.questions(given, of: agent) else { return nil }
             kind = .questions(questions)
-        case (.claudeCode, "PermissionRequest", "ExitPlanMode"): kind = .plan
+        case (.claudeCode, "PermissionRequest", "ExitPlanMode"):
+            // Nobody approves what they can't see.
+            guard given["plan"]?.string?.contains(where: { !$0.isWhitespace }) == true else { return nil }
+            kind = .plan
         case (.claudeCode, "PermissionRequest", _):
             kind = .permission(rules: PermissionRule.offered(in: input))
         case (.codex, "PermissionRequest", _): kind = .permission(rules: [])
@@ -56,6 +59,8 @@ struct AgentRequest: Sendable, Equatable {
         self.session = session
         self.tool = tool
         self.input = given
+        // Claude Code asks for a sub-agent in the background only after its hook has ended.
+        blocksTerminal = agent == .codex || input["agent_id"] != nil
         text = Self.text(kind, tool, given, input, host)
         let asked = ["agent_id", "cwd", "session_id", "tool_name", "tool_input", "permission_suggestions"]
         digest = Fingerprint.hex(input, members: asked, count: 64)
@@ -64,27 +69,33 @@ struct AgentRequest: Sendable, Equatable {
     private static func text(
         _ kind: Kind, _ tool: String, _ given: JSON.Value, _ input: JSON.Value, _ host: String
     ) -> String {
+        // What the bridge says comes first: lines of the agent's could look like it.
         var lines: [String] = []
-        var after: [String] = []
+        var asked = RequestText.lines(of: given, without: RequestText.description)
+        let directory = RequestText.line(input["cwd"]?.string ?? "unknown")
+        let place = "In \(directory) on \(RequestText.line(host))"
         switch kind {
-        case .questions(let questions): lines = questions.map { RequestText.visible($0.text) }
+        case .questions(let questions):
+            lines = [place]
+            asked = questions.map { RequestText.visible($0.text) }
         case .plan:
-            lines = RequestText.lines(of: given)
-            after = [
-                "Allowing it starts the work, and lets the agent edit files without asking in this session."
+            lines = [
+                "A plan", place,
+                "Allowing it starts the work, and lets the agent edit files without asking in this session.",
             ]
         case .permission(let rules):
-            lines = [RequestText.visible(tool)] + RequestText.lines(of: given)
-            if !rules.isEmpty { after = ["“Always” adds: " + rules.map(\.words).joined(separator: "; ")] }
+            lines = [RequestText.line(tool), place]
+            if !rules.isEmpty {
+                lines.append("“Always” adds: " + rules.map(\.words).joined(separator: "; "))
+            }
         }
+        if let type = input["agent_type"]?.string { lines.append("Sub-agent: \(RequestText.line(type))") }
+        lines += [""] + asked
         if let description = given[RequestText.description] {
             let words = description.string ?? String(decoding: description.encoded(), as: UTF8.self)
-            after.append("The agent says: “\(RequestText.visible(words))”")
+            lines += ["", "The agent says: “\(RequestText.line(words))”"]
         }
-        if let type = input["agent_type"]?.string { after.append("Sub-agent: \(RequestText.visible(type))") }
-        let directory = input["cwd"]?.string ?? "unknown"
-        after.append("In \(RequestText.visible(directory)) on \(RequestText.visible(host))")
-        return (lines + [""] + after).joined(separator: "\n")
+        return lines.joined(separator: "\n")
     }
 
     /// The questions; `nil` if the phone couldn't show them all, or if the agent couldn't tell their answers apart.
@@ -162,7 +173,9 @@ struct PermissionRule: Sendable, Equatable {
         }
         let content = rule["ruleContent"]
         guard members.count == (content == nil ? 1 : 2) else { return nil }
-        guard let content else { return "every use of \(RequestText.visible(tool))" }
-        return content.string.map { "\(RequestText.visible(tool))(\(RequestText.visible($0)))" }
+        guard let content else { return "every use of \(RequestText.line(tool))" }
+        // Without content, the agent could read the rule as every use.
+        guard let text = content.string, text.contains(where: { !$0.isWhitespace }) else { return nil }
+        return "\(RequestText.line(tool))(\(RequestText.line(text)))"
     }
 }

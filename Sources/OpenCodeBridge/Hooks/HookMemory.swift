@@ -31,7 +31,7 @@ struct HookMemory: Sendable {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileError(errno: errno) }
         defer { close(descriptor) }
-        try lock(descriptor)
+        try SmallFile.lock(descriptor)
         let text = String(
             decoding: try SmallFile.read(descriptor, bytesMax: Bounds.hookFileBytesMax), as: UTF8.self)
         var contents = HookMemoryContents(text)
@@ -41,16 +41,6 @@ struct HookMemory: Sendable {
         }
         try SmallFile.write(Array(contents.text.utf8), to: descriptor)
         return decision
-    }
-
-    /// Locks the file until it is closed.
-    private func lock(_ descriptor: Int32) throws(FileError) {
-        let end = MonotonicTime.current + Bounds.queueLockDeadline
-        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            guard errno == EWOULDBLOCK || errno == EINTR else { throw FileError(errno: errno) }
-            guard MonotonicTime.current < end else { throw FileError("another process holds its lock") }
-            usleep(5_000)
-        }
     }
 }
 

@@ -3,40 +3,57 @@ import JSON
 /// Shows a request as it is: what a person approves must be what they saw.
 ///
 /// Unlike ``NotificationText``, it leaves nothing out. Characters that hide or reorder others are written as `⟨U+202E⟩`,
-/// and long runs of white space by their number.
+/// and white space that could push others out of sight by its number.
 enum RequestText {
     /// A text in which every character can be seen.
     static func visible(_ text: String) -> String {
         var result = String.UnicodeScalarView()
-        var run: (scalar: Unicode.Scalar, count: Int)?
-        func flush() {
-            guard let ended = run else { return }
-            run = nil
-            let max = ended.scalar == "\n" ? Bounds.shownBreaksMax : Bounds.shownSpacesMax
-            if ended.count > max {
-                result.append(contentsOf: "⟨\(ended.count) × \(name(ended.scalar))⟩".unicodeScalars)
-            } else {
-                for _ in 0..<ended.count { result.append(ended.scalar) }
-            }
+        var gap = String.UnicodeScalarView()
+        func endGap() {
+            result.append(contentsOf: shown(gap))
+            gap.removeAll()
         }
         for scalar in text.unicodeScalars {
-            if [" ", "\n", "\t"].contains(scalar) {
-                if run?.scalar != scalar {
-                    flush()
-                    run = (scalar, 0)
-                }
-                run?.count += 1
+            if blanks.contains(scalar) {
+                gap.append(scalar)
                 continue
             }
-            flush()
+            endGap()
             if isVisible(scalar) {
                 result.append(scalar)
             } else {
                 result.append(contentsOf: "⟨\(name(scalar))⟩".unicodeScalars)
             }
         }
-        flush()
+        endGap()
         return String(result)
+    }
+
+    /// Such a text on one line, so that it can't look like lines of the bridge's own.
+    static func line(_ text: String) -> String {
+        visible(text).split(separator: "\n", omittingEmptySubsequences: false).joined(
+            separator: "⟨line break⟩")
+    }
+
+    private static let blanks: [Unicode.Scalar] = ["\n", " ", "\t"]
+
+    /// White space, or its number if it is more than a text needs.
+    private static func shown(_ gap: String.UnicodeScalarView) -> String.UnicodeScalarView {
+        func number(_ gap: some Sequence<Unicode.Scalar>) -> String {
+            let counts = blanks.compactMap { blank in
+                let count = gap.count { $0 == blank }
+                return count > 0 ? "\(count) × \(name(blank))" : nil
+            }
+            return "⟨" + counts.joined(separator: ", ") + "⟩"
+        }
+        guard !gap.isEmpty else { return gap }
+        guard gap.count(where: { $0 == "\n" }) <= Bounds.shownBreaksMax else {
+            return number(gap).unicodeScalars
+        }
+        let parts = gap.split(separator: "\n", omittingEmptySubsequences: false).map { part in
+            part.count > Bounds.shownSpacesMax ? number(part) : String(String.UnicodeScalarView(part))
+        }
+        return parts.joined(separator: "\n").unicodeScalars
     }
 
     private static func name(_ scalar: Unicode.Scalar) -> String {
@@ -52,7 +69,10 @@ enum RequestText {
 
     private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
         let properties = scalar.properties
-        guard !properties.isWhitespace, !properties.isDefaultIgnorableCodePoint else { return false }
+        // A Braille pattern without dots.
+        guard scalar != "\u{2800}", !properties.isWhitespace, !properties.isDefaultIgnorableCodePoint else {
+            return false
+        }
         return switch properties.generalCategory {
         case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator:
             false
@@ -61,15 +81,17 @@ enum RequestText {
     }
 
     /// A tool's input: first what is run or changed, then every other member with its name.
-    static func lines(of input: JSON.Value) -> [String] {
+    ///
+    /// - Parameter skipped: A member of the input, but not of values in it, that isn't shown.
+    static func lines(of input: JSON.Value, without skipped: String? = nil) -> [String] {
         guard let members = input.object?.members else { return [shown(input)] }
         var lines: [String] = []
         for name in leading {
             guard let value = input[name] else { continue }
             lines += leadingLines(name, value)
         }
-        for member in members where !leading.contains(member.name) && member.name != description {
-            lines.append("\(visible(member.name)): \(shown(member.value))")
+        for member in members where !leading.contains(member.name) && member.name != skipped {
+            lines.append("\(line(member.name)): \(shown(member.value))")
         }
         return lines
     }
@@ -91,7 +113,7 @@ enum RequestText {
         case "old_string": return marked(text, "-")
         case "new_string", "content", "new_source": return marked(text, "+")
         case "command", "plan": return [visible(text)]
-        default: return ["\(name): \(visible(text))"]
+        default: return ["\(name): \(line(text))"]
         }
     }
 
@@ -100,7 +122,7 @@ enum RequestText {
     }
 
     private static func shown(_ value: JSON.Value) -> String {
-        visible(value.string ?? String(decoding: value.encoded(), as: UTF8.self))
+        visible(String(decoding: value.encoded(), as: UTF8.self))
     }
 
     /// The beginning and the end of a text that doesn't fit, and how much is missing between them.

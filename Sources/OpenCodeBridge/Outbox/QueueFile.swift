@@ -142,14 +142,7 @@ final class QueueFile {
         return byte
     }
 
-    private func lock() throws(FileError) {
-        let end = MonotonicTime.current + Bounds.queueLockDeadline
-        while flock(lockDescriptor, LOCK_EX | LOCK_NB) != 0 {
-            guard errno == EWOULDBLOCK || errno == EINTR else { throw FileError(errno: errno) }
-            guard MonotonicTime.current < end else { throw FileError("another process holds its lock") }
-            usleep(5_000)
-        }
-    }
+    private func lock() throws(FileError) { try SmallFile.lock(lockDescriptor) }
 
     private func unlock() { flock(lockDescriptor, LOCK_UN) }
 }

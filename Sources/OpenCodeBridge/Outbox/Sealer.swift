@@ -53,10 +53,8 @@ struct Sealer: Sendable {
             var message = SealedMessage(id: id, sentAt: Int(now / 1000), title: title, body: body)
             message.sessionID = event.session.text
             message.serverID = serverID
-            if !offer.actions.isEmpty {
-                message.properties.category = NotificationCategory.permission
-                message.properties.actions = offer.names
-            }
+            // No category: iOS shows its buttons also under a notification that it has shortened.
+            message.properties.actions = offer.names
             var asked = SealedMessage.Request()
             asked.end = end.map { Int($0 / 1000) }
             asked.isCut = isCut

@@ -22,10 +22,8 @@ struct DecisionLog: Sendable {
         let descriptor = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileError(errno: errno) }
         defer { close(descriptor) }
-        // Held for milliseconds by hooks that end at the same time.
-        guard flock(descriptor, LOCK_EX) == 0, fchmod(descriptor, 0o600) == 0 else {
-            throw FileError(errno: errno)
-        }
+        try SmallFile.lock(descriptor)
+        guard fchmod(descriptor, 0o600) == 0 else { throw FileError(errno: errno) }
         try shorten(descriptor)
         try SmallFile.write(Array((line + "\n").utf8), to: descriptor)
         guard fsync(descriptor) == 0 else { throw FileError(errno: errno) }

@@ -8,6 +8,8 @@ struct ReplyFate: Sendable, Equatable {
     var reason: String?
 
     static let taken = Self(outcome: .taken)
+    /// The agent was allowed less than the reply said: this once, without its rules.
+    static let takenOnce = Self(outcome: .taken, reason: "once")
     static let answeredElsewhere = Self(outcome: .answeredElsewhere)
     static let tooLate = Self(outcome: .tooLate)
 
@@ -40,6 +42,9 @@ struct ReplyFate: Sendable, Equatable {
         self.outcome = outcome
         self.reason = reason
     }
+
+    /// The fate in one word, for the log.
+    var word: String { reason ?? outcome.rawValue }
 
     /// The answer to the request was lost, so an answer that counts may be this one.
     var unconfirmed: Self { Self(outcome: outcome, reason: "unconfirmed") }

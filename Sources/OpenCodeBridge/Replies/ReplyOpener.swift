@@ -58,7 +58,8 @@ struct ReplyOpener: Sendable {
             (action, text) = (given.action, given.text)
         }
         guard let choice = action.flatMap(RequestReply.Choice.init) else { throw .unknownAction }
-        let message = choice == .reject ? text : nil
+        // An agent that gets an empty message may take it for none at all.
+        let message = choice == .reject && text?.contains { !$0.isWhitespace } == true ? text : nil
         let reply = RequestReply(
             choice: choice,
             message: message.map { NotificationText.cut($0, bytes: Bounds.replyTextBytesMax) },

@@ -18,8 +18,9 @@ struct Console: Sendable {
         if isVerbose { note(text()) }
     }
 
-    /// A result, such as a code for a terminal or JSON.
-    func print(_ text: String) { StandardOutput.write(text + "\n") }
+    /// A result, such as a code for a terminal or JSON; false if nobody reads it.
+    @discardableResult
+    func print(_ text: String) -> Bool { StandardOutput.write(text + "\n") }
 
     /// The beginning of an untrusted text, safe for one line of a terminal.
     static func safe(_ text: String) -> String {

@@ -101,6 +101,9 @@ final class AgentStand: Sendable {
         }
     }
 
+    /// Lets time pass by the wall clock of the hooks, but not by timers, as while a machine sleeps.
+    func passes(seconds: Int) throws { try clock.set(ahead: 3600 + seconds) }
+
     // MARK: The phone
 
     /// The pushes that ring.

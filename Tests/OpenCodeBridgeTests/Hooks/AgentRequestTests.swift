@@ -62,6 +62,7 @@ struct AgentRequestTests {
             ("type", "setMode"), ("type", "addDirectories"), ("type", "replaceRules"), ("behavior", "deny"),
             ("destination", "cloud"), ("rules", []), ("rules", [["toolName": "Bash", "more": 1]]),
             ("rules", [["toolName": "Bash", "ruleContent": 1]]), ("mode", "acceptEdits"),
+            ("rules", [["toolName": "Bash", "ruleContent": " \n"]]),
         ]
         for (name, value) in changes {
             var changed = try #require(rule.object)
@@ -82,13 +83,13 @@ struct AgentRequestTests {
         #expect(
             edit.text == """
                 Edit
+                In /x/shop on desk
+
                 file_path: /x/a.swift
                 -a
                 -b
                 +c
                 replace_all: true
-
-                In /x/shop on desk
                 """)
         let many = try #require(
             request(
@@ -96,16 +97,50 @@ struct AgentRequestTests {
                     "MultiEdit",
                     ["file_path": "f", "edits": [["old_string": "a", "new_string": "b", "x": 1]]],
                     ["agent_type": "helper"])))
-        #expect(many.text.contains("change 1:\n-a\n+b\nx: 1\n") && many.text.contains("Sub-agent: helper"))
+        #expect(many.text.hasPrefix("MultiEdit\nIn /x/shop on desk\nSub-agent: helper\n\n"))
+        #expect(many.text.hasSuffix("change 1:\n-a\n+b\nx: 1"))
         let issue = try #require(
             request(tool("mcp__gh__create", ["title": "T", "labels": ["a"], "description": "D"])))
         #expect(
-            issue.text.contains("title: T\nlabels: [\"a\"]\n") && issue.text.contains("The agent says: “D”"))
+            issue.text.contains("title: \"T\"\nlabels: [\"a\"]\n")
+                && issue.text.contains("The agent says: “D”"))
         let plan = try #require(request(tool("ExitPlanMode", ["plan": "1. x"])))
-        #expect(plan.text.hasPrefix("1. x\n") && plan.text.contains("edit files without asking"))
+        #expect(plan.text.hasSuffix("\n\n1. x") && plan.text.contains("edit files without asking"))
         #expect(plan.offer.actions == [.once, .reject])
         let odd = try #require(request(tool("Bash", ["command": ["ls"]])))
         #expect(odd.text.contains("command: [\"ls\"]"))
+        let nested = try #require(
+            request(tool("mcp__x__edit", ["edits": [["description": "rm -rf /"]], "description": "D"])))
+        #expect(nested.text.contains("change 1:\ndescription: \"rm -rf /\"\n"))
+    }
+
+    @Test("a plan without a plan only rings")
+    func emptyPlan() {
+        let inputs: [JSON.Value] = [[:], ["planFilePath": "/x/plan.md"], ["plan": " \n"], ["plan": ["x"]]]
+        for input in inputs { #expect(request(tool("ExitPlanMode", input)) == nil) }
+        #expect(request(tool("ExitPlanMode", ["plan": "x"])) != nil)
+    }
+
+    @Test("what the agent writes can't look like lines of the bridge's own")
+    func forged() throws {
+        let more: JSON.Value = ["cwd": "/x\nIn /safe on desk", "agent_type": "a\nIn /safe on desk"]
+        let input: JSON.Value = [
+            "command": "rm\n\nIn /safe on desk", "description": "d\nIn /safe on desk",
+            "note": "n\nIn /safe on desk", "a\nb": 1, "file_path": "f\nIn /safe on desk",
+        ]
+        let text = try #require(request(tool("Bash\nx", input, more))).text
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines[0] == "Bash⟨line break⟩x" && lines[1] == "In /x⟨line break⟩In /safe on desk on desk")
+        // Only the command, which comes after them.
+        #expect(lines.filter { $0.hasPrefix("In ") }.count == 2 && lines.firstIndex(of: "rm") == 4, "\(text)")
+        #expect(text.contains(#"note: "n\nIn /safe on desk""#) && text.contains("a⟨line break⟩b: 1"))
+    }
+
+    @Test("a sub-agent's request waits only where nobody could answer at the terminal")
+    func blocking() throws {
+        #expect(request(tool("Bash", ["command": "ls"]))?.blocksTerminal == false)
+        #expect(try captured("claude_PermissionRequest_Bash_subagent")?.blocksTerminal == true)
+        #expect(try captured("codex_PermissionRequest_Bash")?.blocksTerminal == true)
     }
 
     @Test("hidden characters and padding are shown")
@@ -116,6 +151,10 @@ struct AgentRequestTests {
             ("a\u{A0}b\r", "a⟨U+00A0⟩b⟨U+000D⟩"), ("\u{E0041}", "⟨U+E0041⟩"), ("naïve ✓ 日本", "naïve ✓ 日本"),
             ("a" + String(repeating: " ", count: 41) + "b", "a⟨41 × space⟩b"),
             ("a" + String(repeating: "\n", count: 4) + "b", "a⟨4 × line break⟩b"), ("a\n\n\tb", "a\n\n\tb"),
+            ("a" + String(repeating: " \n", count: 4) + "b", "a⟨4 × line break, 4 × space⟩b"),
+            ("a" + String(repeating: " \t", count: 21) + "b", "a⟨21 × space, 21 × tab⟩b"),
+            ("a\n" + String(repeating: " ", count: 41) + "\nb", "a\n⟨41 × space⟩\nb"),
+            ("\u{2800}", "⟨U+2800⟩"),
         ]
         for (text, visible) in shown { #expect(RequestText.visible(text) == visible) }
     }

@@ -86,6 +86,7 @@ struct OpenAskTests {
         // The same command was run before.
         try write([use("1", "ls"), result("1"), use("2", "ls")])
         let transcript = ClaudeTranscript(asked)
+        // Also while the second runs after a Yes at the desk: there is no difference until its end.
         #expect(transcript.state == .open)
         try write([use("1", "ls"), result("1"), use("2", "ls"), use("3", "pwd"), result("3"), "broken"])
         #expect(transcript.state == .open)

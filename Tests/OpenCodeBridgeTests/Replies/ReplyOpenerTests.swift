@@ -25,6 +25,11 @@ struct ReplyOpenerTests {
         }
         #expect(try lenient.open(readable, to: "e", of: .permission) == rejection)
         #expect(try keyless.open(readable, to: "e", of: .permission) == rejection)
+        for blank in ["", " \n"] {
+            let opened = try keyless.open(
+                GivenReply(action: "reject", text: blank), to: "e", of: .permission)
+            #expect(opened == RequestReply(choice: .reject))
+        }
         #expect(throws: ReplyRefusal.readable) { try strict.open(readable, to: "e", of: .permission) }
         #expect(throws: ReplyRefusal.noKey) { try keyless.open(sealed, to: "e", of: .permission) }
         for action in ["approve", "Once", nil] {

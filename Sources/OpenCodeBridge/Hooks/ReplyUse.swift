@@ -1,0 +1,44 @@
+import JSON
+
+/// The last steps from a person's reply to the agent's decision, which end without one in any doubt.
+struct ReplyUse {
+    let request: AgentRequest
+    /// Why nobody wants a decision any more; `nil` as long as somebody does.
+    let over: () -> ReplyFate?
+    /// The request's state in the agent's own records.
+    let state: () -> ClaudeTranscript.State
+    /// Logs a decision, or why there is none; false if it can't.
+    let record: (String) -> Bool
+    /// Gives the agent its decision; false if nobody reads it.
+    let print: (JSON.Value) -> Bool
+
+    /// Prints the decision if the request is certainly open.
+    func take(_ reply: RequestReply) -> ReplyFate {
+        let before = state()
+        if let fate = ended(before) { return leave(fate) }
+        let addsRules = reply.choice == .always && before == .open
+        let isLess = reply.choice == .always && !addsRules
+        guard let output = AgentDecision.output(reply, to: request, addsRules: addsRules) else {
+            return leave(.refused("not_offered"))
+        }
+        // Nothing is allowed without a trace.
+        let word = isLess ? RequestReply.Choice.once : reply.choice
+        guard record(word.rawValue) || reply.choice == .reject else { return leave(.refused("not_recorded")) }
+        // The log takes its time, and somebody may have answered at the desk meanwhile.
+        let now = state()
+        if let fate = ended(now) { return leave(fate) }
+        guard !addsRules || now == .open else { return leave(.answeredElsewhere) }
+        guard print(output) else { return leave(.notDelivered("agent_gone")) }
+        return isLess ? .takenOnce : .taken
+    }
+
+    /// Logs why there is no decision.
+    func leave(_ fate: ReplyFate) -> ReplyFate {
+        _ = record(fate.word)
+        return fate
+    }
+
+    private func ended(_ state: ClaudeTranscript.State) -> ReplyFate? {
+        over() ?? (state == .answered ? .answeredElsewhere : nil)
+    }
+}
