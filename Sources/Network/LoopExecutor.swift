@@ -43,7 +43,7 @@ import Glibc
     private var ready: [Work] = []
     private var running: [Work] = []
     private var turnEnd: [() -> Void] = []
-    private var nextTurn = PostponedWork()
+    private var nextTurn = Line<() -> Void>()
     private var cachedNow: MonotonicTime?
 
     init(label: String, timers: TimerPrecision) {
@@ -86,6 +86,11 @@ import Glibc
     fileprivate func runThread(_ started: ThreadSemaphore) {
         thread = pthread_self()
         unsafe pthread_setname_np(thread, String(label.prefix(15)))
+        // OpenSSL may write to a socket that the peer has closed: an error, not the end of the process.
+        var brokenPipe = sigset_t()
+        unsafe sigemptyset(&brokenPipe)
+        unsafe sigaddset(&brokenPipe, SIGPIPE)
+        unsafe pthread_sigmask(SIG_BLOCK, &brokenPipe, nil)
         let wake = unsafe event_new(
             base, wakeDescriptor, Int16(EV_READ | EV_PERSIST), wakeRead,
             Unmanaged.passUnretained(self).toOpaque())
@@ -163,7 +168,7 @@ import Glibc
         let share = began.map { now.since($0) } ?? .zero
         let bounds = Self.postponedPerTurn
         let end = now + min(max(share, bounds.lowerBound), bounds.upperBound)
-        while left > 0, let work = nextTurn.takeFirst() {
+        while left > 0, let work = nextTurn.popFirst() {
             work()
             left -= 1
             if MonotonicTime.current >= end { return }

@@ -5,8 +5,6 @@ package import Network
 package func withLoop<Result: Sendable>(
     _ body: @Sendable (isolated EventLoop) async throws -> Result
 ) async throws -> Result {
-    // As the programs do: writing to a socket whose peer is gone is an error, not the end of the process.
-    signal(SIGPIPE, SIG_IGN)
     let loop = EventLoop(label: "test")
     let result: Swift.Result<Result, any Error>
     do { result = .success(try await loop.run(body)) } catch { result = .failure(error) }

@@ -90,11 +90,17 @@ struct CertificateFiles {
     }
 }
 
+/// The error of a write to a pipe that nobody can read.
+private func writeToBrokenPipe() -> Int32 {
+    var ends: [Int32] = [0, 0]
+    guard pipe(&ends) == 0 else { return errno }
+    close(ends[0])
+    return write(ends[1], [1], 1) < 0 ? errno : 0
+}
+
 func withLoop<Result: Sendable>(
     _ body: @Sendable (isolated EventLoop) async throws -> Result
 ) async throws -> Result {
-    // OpenSSL may write to a socket that the peer has closed.
-    signal(SIGPIPE, SIG_IGN)
     let loop = EventLoop(label: "test")
     let result: Swift.Result<Result, any Error>
     do { result = .success(try await loop.run(body)) } catch { result = .failure(error) }
@@ -155,6 +161,21 @@ private enum CheapClock {
 
 @Suite(.timeLimit(.minutes(1)))
 struct EventLoopTests {
+    @Test("a broken pipe is an error on the loop's thread, and elsewhere the end of the process")
+    func brokenPipe() async {
+        await #expect(processExitsWith: .success) {
+            signal(SIGPIPE, SIG_DFL)
+            let loop = EventLoop(label: "test")
+            let code = await loop.run { _ in writeToBrokenPipe() }
+            await loop.stop()
+            #expect(code == EPIPE)
+        }
+        await #expect(processExitsWith: .signal(SIGPIPE)) {
+            signal(SIGPIPE, SIG_DFL)
+            _ = writeToBrokenPipe()
+        }
+    }
+
     @Test("A task started on a loop runs on its thread before and after suspending")
     func tasksStay() async throws {
         try await withLoop { loop in

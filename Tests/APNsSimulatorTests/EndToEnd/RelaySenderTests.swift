@@ -33,8 +33,7 @@ struct RelaySenderTests {
         let handling = Handling(
             timeToLive: 3_600, urgency: .high, topic: Topic(collapseID: "build", key: [1]))
         let final = settings
-        let loop = EventLoop(label: "sender")
-        let outcomes = await loop.run { loop in
+        return try await withLoop { loop in
             let sender = Sender(tokens: tokens, hosts: hosts, on: loop, settings: final)
             var outcomes: [Outcome] = []
             for text in texts {
@@ -44,8 +43,6 @@ struct RelaySenderTests {
             await sender.stop(deadline: .seconds(5))
             return outcomes
         }
-        await loop.stop()
-        return outcomes
     }
 
     @Test(

@@ -117,8 +117,6 @@ final class FakeServer: Sendable {
 
     /// Listens, under TLS where a context is given; what it says to whoever sends something, if anything.
     init(on loop: EventLoop, tls: TLSServerContext? = nil, says answer: String = "") async throws {
-        // OpenSSL writes to clients that are gone.
-        signal(SIGPIPE, SIG_IGN)
         listener = try await loop.run { loop throws(NetworkError) in
             guard let address = SocketAddress(ip: "127.0.0.1", port: 0) else {
                 throw .badAddress("127.0.0.1")

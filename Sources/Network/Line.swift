@@ -1,15 +1,17 @@
 /// A first-in, first-out queue.
-struct Line<Element> {
+package struct Line<Element> {
     private var items: [Element?] = []
     private var start = 0
 
-    var count: Int { items.count - start }
-    var isEmpty: Bool { count == 0 }
-    var first: Element? { start < items.count ? items[start] : nil }
+    package init() {}
 
-    mutating func append(_ element: Element) { items.append(element) }
+    package var count: Int { items.count - start }
+    package var isEmpty: Bool { count == 0 }
+    package var first: Element? { start < items.count ? items[start] : nil }
 
-    mutating func popFirst() -> Element? {
+    package mutating func append(_ element: Element) { items.append(element) }
+
+    package mutating func popFirst() -> Element? {
         guard start < items.count else { return nil }
         let first = items[start].take()
         start += 1
