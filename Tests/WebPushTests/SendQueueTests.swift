@@ -177,7 +177,7 @@ struct SendQueueTests {
         let queue = Queue { $0.backOffBase = .seconds(1) }
         queue.add(1...2, "a")
         _ = queue.steps()
-        queue.opened(1, limit: 1)
+        queue.opened(1, limit: nil, isHTTP2: false)
         #expect(queue.steps() == [.start(1, on: 1), .open(2, for: 2)])
         #expect(queue.closed(2, .connectFailed) == [])
         queue.leave(1)
