@@ -83,8 +83,12 @@ final class WriterLock {
         }
     }
 
+    /// Unlocks, rather than only closing: a child process keeps a copy of the descriptor, and with it the lock, between its
+    /// fork and its exec.
     deinit {
-        if descriptor >= 0 { close(descriptor) }
+        guard descriptor >= 0 else { return }
+        _ = flock(descriptor, LOCK_UN)
+        close(descriptor)
     }
 
     private static let retryMicroseconds: UInt32 = 10_000

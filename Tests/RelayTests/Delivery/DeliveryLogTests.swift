@@ -224,7 +224,6 @@ struct DeliveryLogTests {
                 return waited
             }
             if sum > .seconds(24 * 3_600) { storage.state.withLock { $0.writeFailure = nil } }
-            await Task.yield()
         }
         let log = DeliveryLog(storage: storage, log: lines.log, options: options)
         for _ in 0..<6 { log.append(rows(10)) }
