@@ -182,6 +182,7 @@ private final class EasyHandle {
                 unsafe _ = relay_curl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, start)
             }
         }
+        if let method = request.method { set(CURLOPT_CUSTOMREQUEST, method) }
         switch request.trust {
         case .system: break
         case .file(let path): set(CURLOPT_CAINFO, path)

@@ -16,6 +16,8 @@ package struct WebRequest: Sendable {
     package var unixPath: String?
     /// The JSON body of a `POST`; `nil` sends a `GET`.
     package var body: [UInt8]?
+    /// The method, if it is neither `POST` nor `GET`.
+    package var method: String?
     /// Sent as `Authorization: Bearer`; `nil` sends none.
     package var bearerToken: String?
     /// Sent as `Authorization: Basic`, if there is no bearer token.

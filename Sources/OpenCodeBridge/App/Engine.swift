@@ -29,7 +29,7 @@ actor Engine {
         for directory in runs.map(\.directory) + rung.map(\.request.directory) {
             if let directory { mailbox.memory.note(directory: directory) }
         }
-        for known in rung { await replies.rang(known.request, as: known.eventID) }
+        for known in rung { await replies.rang(known) }
         await apply(.resumed(runs, rung.map(\.request)))
     }
 
@@ -83,10 +83,17 @@ actor Engine {
                 var asked = ring
                 // Another server's requests can have the same identifiers.
                 if let client { asked.key += " of \(client.place.address)" }
-                let eventID = await outbox.put(asked, showing: state, actions: await replies.actions(request))
-                await replies.rang(request, as: eventID)
-                await outbox.note(
-                    .rang(RungRequest(request: request, eventID: eventID), at: WallClock.system.now))
+                asked.asked = await replies.canAnswer(request) ? request.asked : nil
+                if asked.asked != nil, !outbox.canAsk(asked) {
+                    console.explain("\(Console.safe(request.id)) doesn't fit into a notification")
+                    asked.asked = nil
+                }
+                let actions = await replies.actions(request, offersAnswers: asked.asked != nil)
+                let eventID = await outbox.put(asked, showing: state, actions: actions)
+                let rung = RungRequest(
+                    request: request, eventID: eventID, offersAnswers: asked.asked != nil)
+                await replies.rang(rung)
+                await outbox.note(.rang(rung, at: WallClock.system.now))
             case .over(let request, let end):
                 if let eventID = await replies.closed(request, end) { await outbox.over(eventID) }
             case .began(let session, let directory):

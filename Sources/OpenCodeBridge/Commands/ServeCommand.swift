@@ -56,7 +56,7 @@ enum ServeCommand {
             "ringing through \(relay.address) with \(access.sealer == nil ? "readable" : "sealed") texts")
         if configuration.allowsReplies {
             console.note(
-                "phones can answer permissions\(access.sealer == nil ? "; so could the relay" : ", with sealed replies only")"
+                "phones can answer permissions\(access.sealer == nil ? "; so could the relay" : " and questions, with sealed replies only")"
             )
         }
         waitForSignal()

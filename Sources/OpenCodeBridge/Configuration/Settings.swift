@@ -70,7 +70,7 @@ enum Settings {
     static let allowReplies = Setting(
         "BRIDGE_ALLOW_REPLIES", .notifications, .onOff, default: false, flag: "--allow-replies",
         impliedValue: true,
-        "Let replies from phones answer permissions, and so run commands on this machine.")
+        "Let replies from phones answer permissions and questions, and so run commands on this machine.")
     static let answerWait = Setting(
         "BRIDGE_ANSWER_WAIT", .notifications,
         .whole("SECONDS", of: .seconds(1), 1...Int(Bounds.answerWaitMax.components.seconds)),

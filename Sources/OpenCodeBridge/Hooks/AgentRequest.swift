@@ -44,7 +44,7 @@ struct AgentRequest: Sendable, Equatable {
         switch (agent, input["hook_event_name"]?.string, tool) {
         case (.claudeCode, "PermissionRequest", "AskUserQuestion"),
             (.codex, "PreToolUse", "request_user_input"):
-            guard let questions = Self.questions(given, of: agent) else { return nil }
+            guard let questions = Self.questions(given) else { return nil }
             kind = .questions(questions)
         case (.claudeCode, "PermissionRequest", "ExitPlanMode"):
             // Nobody approves what they can't see.
@@ -99,39 +99,11 @@ struct AgentRequest: Sendable, Equatable {
     }
 
     /// The questions; `nil` if the phone couldn't show them all, or if the agent couldn't tell their answers apart.
-    private static func questions(_ given: JSON.Value, of agent: HookAgent) -> [SealedMessage.Question]? {
-        guard let listed = given["questions"]?.array, (1...Bounds.questionsMax).contains(listed.count) else {
-            return nil
-        }
-        var questions: [SealedMessage.Question] = []
-        for value in listed {
-            guard let text = value["question"]?.string, text.contains(where: { !$0.isWhitespace }) else {
-                return nil
-            }
-            var question = SealedMessage.Question(text, heading: value["header"]?.string)
-            for option in value["options"]?.array ?? [] {
-                guard let label = option["label"]?.string, !label.isEmpty else { return nil }
-                question.options.append(SealedMessage.Option(label, detail: option["description"]?.string))
-            }
-            question.isMultiple = value["multiSelect"]?.bool ?? false
-            question.allowsText = true
-            guard question.hasDistinctLabels, question.isVisible else { return nil }
-            questions.append(question)
-        }
-        guard Set(questions.map { Array($0.text.utf8) }).count == questions.count else { return nil }
+    private static func questions(_ given: JSON.Value) -> [SealedMessage.Question]? {
+        guard let questions = SealedMessage.Question.all(in: given["questions"], multiple: "multiSelect"),
+            Set(questions.map { Array($0.text.utf8) }).count == questions.count
+        else { return nil }
         return questions
-    }
-}
-
-extension SealedMessage.Question {
-    /// Whether answers name one option each.
-    var hasDistinctLabels: Bool { Set(options.map { Array($0.label.utf8) }).count == options.count }
-
-    /// Whether no text has hidden characters, which apps show as they are.
-    var isVisible: Bool {
-        ([text, heading] + options.flatMap { [$0.label, $0.detail] }).allSatisfy { text in
-            text.map { RequestText.visible($0) == $0 } ?? true
-        }
     }
 }
 

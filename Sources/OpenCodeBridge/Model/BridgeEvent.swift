@@ -1,4 +1,5 @@
 import Network
+import PushSealing
 
 /// The model's input: decoded frames of either server generation, and the answers to its actions.
 enum BridgeEvent: Sendable, Equatable {
@@ -73,6 +74,10 @@ struct Request: Sendable, Equatable {
     var action: String?
     /// The request's content: a permission's command, or a question.
     var detail: String?
+    /// What phones can answer; empty for permissions, and if they can't answer it all.
+    var questions: [SealedMessage.Question] = []
+    /// The fields of a form, for its answer.
+    var fields: [FormField] = []
     /// The MCP server that asks, if no session does.
     var asker: String?
     var call: Call?
@@ -183,6 +188,8 @@ struct Ring: Sendable, Equatable {
     let body: String
     /// The request.
     var request: Request?
+    /// The questions that the phone shows whole to answer them.
+    var asked: AskedRequest?
     /// The session's own title; `nil` if it is unknown.
     var name: String?
 }

@@ -74,9 +74,19 @@ actor Outbox {
         return event.id
     }
 
+    /// Whether phones can be shown a ring's questions whole, to answer them.
+    nonisolated func canAsk(_ ring: Ring) -> Bool {
+        let now = wallClock()
+        return ring.asked.flatMap { sealer?.sealed(QueuedEvent(ring, at: now), asking: $0, at: now) }?.offer
+            == ring.asked?.offer
+    }
+
     private func event(_ ring: Ring, _ turn: Int, _ state: ContentState?, _ actions: [String]) -> QueuedEvent
     {
         let readable = QueuedEvent(ring, turn: turn, at: wallClock(), showing: state, actions: actions)
+        if let asked = ring.asked, let (event, _) = sealer?.sealed(readable, asking: asked, at: readable.at) {
+            return event
+        }
         return sealer?.sealed(readable, at: readable.at) ?? readable
     }
 

@@ -4,6 +4,8 @@ import JSON
 struct RungRequest: Sendable, Equatable {
     let request: Request
     let eventID: String
+    /// Whether phones were offered to answer its questions.
+    var offersAnswers = false
 }
 
 extension RungRequest {
@@ -17,6 +19,7 @@ extension RungRequest {
         writer.member("digest", request.digest)
         if let directory = request.directory { writer.member("directory", directory) }
         if request.api == .second { writer.member("api", 2) }
+        if offersAnswers { writer.member("answers", true) }
         writer.endObject()
     }
 
@@ -31,6 +34,7 @@ extension RungRequest {
         request.directory = object.identifier("directory")
         request.api = object["api"]?.int == 2 ? .second : nil
         request.digest = digest
-        self.init(request: request, eventID: eventID)
+        self.init(
+            request: request, eventID: eventID, offersAnswers: object["answers"]?.bool == true)
     }
 }

@@ -3,13 +3,17 @@ import Network
 import WebClient
 
 extension OpenCodeClient {
-    /// The result of an answer to a permission.
+    /// The result of an answer to a request.
     enum Answered: Sendable, Equatable {
         case taken
-        /// The permission was answered or withdrawn before.
+        /// The request was answered or withdrawn before.
         case notListed
-        /// The server asks something else under the permission's ID.
+        /// The server asks something else under the request's ID.
         case changed
+        /// The request doesn't take such a reply.
+        case notOffered
+        /// An answer isn't a value that a form accepts.
+        case invalid
 
         /// Its meaning for the reply.
         ///
@@ -20,6 +24,8 @@ extension OpenCodeClient {
             case .notListed where isUnconfirmed: ReplyFate.answeredElsewhere.unconfirmed
             case .notListed: .answeredElsewhere
             case .changed: .refused("changed")
+            case .notOffered: .refused("not_offered")
+            case .invalid: .refused("invalid_answer")
             }
         }
 
@@ -29,43 +35,100 @@ extension OpenCodeClient {
             case .taken: ": \(choice.rawValue)"
             case .notListed: " came too late"
             case .changed: " isn't used: OpenCode asks something else under this ID now"
+            case .notOffered: " isn't used: the request doesn't offer it"
+            case .invalid: " isn't used: OpenCode's form doesn't accept an answer in it"
             }
         }
     }
 
-    /// Answers a permission if the server still lists it, and with what was asked.
+    /// Answers a request if the server still lists it, and with what was asked.
     ///
-    /// Where the server can't make the list, its last event about the permission counts. Repeating the call is safe: a
-    /// permission that has been answered isn't listed any more, and unknown to the server.
+    /// Where the server can't make the list, its last event about the request counts. Repeating the call is safe: a
+    /// request that has been answered isn't listed any more, and unknown to the server.
     func answer(_ request: Request, _ reply: RequestReply) async throws(ServerError) -> Answered {
+        // Only the list has the questions of a request that rang in an earlier process.
+        var request = request
         do throws(ServerError) {
             guard let listed = try await openRequests(like: request, request.directory)[request.id] else {
                 return .notListed
             }
             guard listed.asksSame(as: request) else { return .changed }
+            (request.questions, request.fields) = (listed.questions, listed.fields)
         } catch {
             guard error.isRefusal else { throw error }
         }
-        let id = WebAddress.encoded(request.id)
+        guard request.offer.includes(reply) else { return .notOffered }
         let answer: WebAnswer
-        switch request.api ?? generation {
-        case .first:
-            answer = try await post(
-                "/permission/\(id)/reply", Self.directoryQuery(request.directory), reply.body())
-        case .second:
-            // Releases of 2.x require the choice under its later name, previews and 1.18 under its earlier
-            // one.
-            answer = try await post(
-                "\(second(request.session))/permission/\(id)/reply", [],
-                reply.body(withDecision: generation == .second))
+        switch (request.kind, request.api ?? generation) {
+        case (.permission, _): answer = try await decide(request, reply)
+        case (_, .first): answer = try await answerQuestions(request, reply)
+        case (_, .second):
+            guard let given = try await answerForm(request, reply) else { return .invalid }
+            answer = given
         }
         switch answer.status {
-        case 200..<300: return .taken
+        case 200..<300 where !answer.isPage: return .taken
         case 404, 410: return .notListed
+        // Another attempt would fail in the same way.
+        case 400 where reply.choice == .answer: return .invalid
+        case 409 where request.kind != .permission: return .notListed
         case 401, 403: throw .unauthorized
         default: throw .status(answer.status)
         }
     }
+
+    private func decide(_ request: Request, _ reply: RequestReply) async throws(ServerError) -> WebAnswer {
+        let id = WebAddress.encoded(request.id)
+        switch request.api ?? generation {
+        case .first:
+            return try await post(
+                "/permission/\(id)/reply", Self.directoryQuery(request.directory), reply.body())
+        case .second:
+            // Releases of 2.x require the choice under its later name, previews and 1.18 under its earlier
+            // one.
+            return try await post(
+                "\(second(request.session))/permission/\(id)/reply", [],
+                reply.body(withDecision: generation == .second))
+        }
+    }
+
+    /// Answers or rejects questions of 1.x.
+    private func answerQuestions(
+        _ request: Request, _ reply: RequestReply
+    ) async throws(ServerError) -> WebAnswer {
+        let path = "/question/" + WebAddress.encoded(request.id)
+        let query = Self.directoryQuery(request.directory)
+        guard reply.choice == .answer else { return try await post(path + "/reject", query, Self.noMembers) }
+        let answers = JSON.Value.array(reply.answers.map { .array($0.map { .string($0) }) })
+        return try await post(path + "/reply", query, (["answers": answers] as JSON.Value).encoded())
+    }
+
+    /// Answers or cancels a form of 2.x; `nil` if a field can't have the answer.
+    private func answerForm(
+        _ request: Request, _ reply: RequestReply
+    ) async throws(ServerError) -> WebAnswer? {
+        let path = "\(second(request.session))/form/" + WebAddress.encoded(request.id)
+        guard reply.choice == .answer else {
+            let answer = try await delete(path, reply.message.map { [("message", $0)] } ?? [])
+            guard [404, 405].contains(answer.status) || answer.isPage else { return answer }
+            // Previews of 2.x have another route, without a message.
+            let earlier = try await post(path + "/cancel", [], Self.noMembers)
+            return earlier.isPage ? answer : earlier
+        }
+        var values = JSON.Object()
+        for (field, answers) in zip(request.fields, reply.answers) where !answers.isEmpty {
+            guard let value = field.value(answers) else { return nil }
+            values[field.key] = value
+        }
+        return try await post(path + "/reply", [], (["answer": .object(values)] as JSON.Value).encoded())
+    }
+
+    private static let noMembers = Array("{}".utf8)
+}
+
+extension WebAnswer {
+    /// Whether it is the web page with which 2.x answers unknown paths.
+    fileprivate var isPage: Bool { isOfType("text/html") }
 }
 
 extension RequestReply {

@@ -3,9 +3,9 @@ import Network
 import Programs
 import PushSealing
 
-/// Waits for replies to the permissions that rang, gives each to OpenCode, once, and reports its result.
+/// Waits for replies to the requests that rang, gives each to OpenCode, once, and reports its result.
 ///
-/// Replies at the relay survive a restart of the bridge: the permission then rings again under the same ID,
+/// Replies at the relay survive a restart of the bridge: the request then rings again under the same ID,
 /// which the relay doesn't deliver twice, and the wait finds the reply.
 actor ReplyDesk {
     /// Its dependencies.
@@ -28,6 +28,8 @@ actor ReplyDesk {
     private struct Watched: Sendable {
         let request: Request
         let eventID: String
+        /// Whether phones were offered to reply.
+        let isOffered: Bool
         var isReplied = false
     }
 
@@ -43,7 +45,7 @@ actor ReplyDesk {
     private let input: AsyncStream<Job>.Continuation
     private var client: OpenCodeClient?
     private var watched: [RequestID: Watched] = [:]
-    /// Permissions whose turn hasn't come.
+    /// Requests whose turn hasn't come.
     private var waiting: [RequestID] = []
     private var active = 0
     /// The events whose replies are being given to OpenCode.
@@ -82,11 +84,13 @@ actor ReplyDesk {
     /// The server that the next replies are for.
     func use(_ client: OpenCodeClient) { self.client = client }
 
-    /// A request rang: if it is a permission, its reply is waited for.
-    func rang(_ request: Request, as eventID: String) {
+    /// A request rang: if phones can answer it, its reply is waited for.
+    func rang(_ rung: RungRequest) {
+        let (request, eventID) = (rung.request, rung.eventID)
         guard watched[request.id] == nil, watched.count < Bounds.requestsMax else { return }
-        watched[request.id] = Watched(request: request, eventID: eventID)
-        guard parts.opener != nil, request.kind == .permission else { return }
+        let isOffered = !actions(request, offersAnswers: rung.offersAnswers).isEmpty
+        watched[request.id] = Watched(request: request, eventID: eventID, isOffered: isOffered)
+        guard isOffered else { return }
         waiting.append(request.id)
         startNext()
     }
@@ -100,14 +104,21 @@ actor ReplyDesk {
         if inUse.contains(known.eventID) { ends[known.eventID] = end }
         guard !known.isReplied else { return known.eventID }
         // So that a phone learns it that replies from now on.
-        if !actions(known.request).isEmpty { input.yield(.report(ReplyFate(end), of: known.eventID)) }
+        if known.isOffered { input.yield(.report(ReplyFate(end), of: known.eventID)) }
         input.yield(.acknowledge(known.eventID))
         return known.eventID
     }
 
-    /// How people can reply to a request.
-    func actions(_ request: Request) -> [String] {
-        parts.opener != nil && request.kind == .permission ? ReplyOffer.permission.names : []
+    /// The actions of a request's event.
+    func actions(_ request: Request, offersAnswers: Bool) -> [String] {
+        guard let opener = parts.opener else { return [] }
+        if request.kind == .permission { return ReplyOffer.permission.names }
+        return offersAnswers && opener.requiresSealed ? [RequestReply.Choice.reject.rawValue] : []
+    }
+
+    /// Whether people can answer a request's questions: answers are always sealed.
+    func canAnswer(_ request: Request) -> Bool {
+        parts.opener?.requiresSealed == true && !request.questions.isEmpty
     }
 
     private func startNext() {
@@ -118,7 +129,7 @@ actor ReplyDesk {
         }
     }
 
-    // MARK: One permission
+    // MARK: One request
 
     /// The request that rang as this event, unless it is over.
     private func watched(_ id: RequestID, as eventID: String) -> Watched? {
@@ -166,7 +177,7 @@ actor ReplyDesk {
         let reply: RequestReply
         do throws(ReplyRefusal) {
             guard let opener = parts.opener else { return nil }
-            reply = try opener.open(given, to: known.eventID, of: .permission)
+            reply = try opener.open(given, to: known.eventID, of: known.request.knownOffer)
         } catch {
             console.note("\(name) isn't used: \(error)")
             return .refused(error.reason)

@@ -37,9 +37,9 @@ struct ReplyOpener: Sendable {
 
     /// The answer in a reply to an event.
     ///
-    /// - Parameter offer: What the event offered.
+    /// - Parameter offer: What the event offered; `nil` if that is checked later.
     func open(
-        _ given: GivenReply, to eventID: String, of offer: ReplyOffer
+        _ given: GivenReply, to eventID: String, of offer: ReplyOffer?
     ) throws(ReplyRefusal) -> RequestReply {
         let action: String?
         let text: String?
@@ -64,7 +64,7 @@ struct ReplyOpener: Sendable {
             choice: choice,
             message: message.map { NotificationText.cut($0, bytes: Bounds.replyTextBytesMax) },
             answers: choice == .answer ? answers : [])
-        guard offer.includes(reply) else { throw .notOffered }
+        guard offer?.includes(reply) ?? true else { throw .notOffered }
         return reply
     }
 }

@@ -56,12 +56,19 @@ struct OpenCodeClient: Sendable {
         try await Self.send(place, path, query, body)
     }
 
+    /// Deletes what is at a path.
+    func delete(_ path: String, _ query: [(String, String)]) async throws(ServerError) -> WebAnswer {
+        try await Self.send(place, path, query, method: "DELETE")
+    }
+
     private static func send(
-        _ place: ServerPlace, _ path: String, _ query: [(String, String)], _ body: [UInt8]? = nil
+        _ place: ServerPlace, _ path: String, _ query: [(String, String)], _ body: [UInt8]? = nil,
+        method: String? = nil
     ) async throws(ServerError) -> WebAnswer {
         do throws(WebFailure) {
             var request = request(place, path, query)
             request.body = body
+            request.method = method
             return try await WebClient.send(request)
         } catch {
             if error.kind == .answer { throw .answer(error.description) }

@@ -1,4 +1,5 @@
 import JSON
+import PushSealing
 
 /// Decodes the events of 1.x: `/global/event`, with an envelope, and `/event`, without.
 enum FirstGeneration {
@@ -69,7 +70,11 @@ enum FirstGeneration {
         case .permission:
             request.action = value["permission"]?.text ?? value["type"]?.text
             request.detail = value.permissionDetail
-        case .question, .form: request.detail = value.questionDetail
+        case .question, .form:
+            request.detail = value.questionDetail
+            request.questions =
+                SealedMessage.Question.all(in: value["questions"], multiple: "multiple", custom: "custom")
+                ?? []
         }
         if let tool = value["tool"], let message = tool.identifier("messageID"),
             let call = tool.identifier("callID")

@@ -16,6 +16,26 @@ extension Chain {
         return try await event(key: key)
     }
 
+    /// Lets the agent of `ses_1` ask a question, or what is given, and returns what the phone reads.
+    ///
+    /// - Parameter number: How many pushes the phone has got with this one, without those that only clear.
+    func asksQuestions(
+        _ request: String, _ asked: JSON.Value? = nil, number: Int, key: PairingSecret
+    ) async throws -> SealedMessage {
+        let asks: JSON.Value = asked ?? .null
+        try await does("ask", ["id": "ses_1", "request": .string(request), "question": true, "asks": asks])
+        let pushes = try await eventually {
+            try await stack.control.pushes(token: token(1)).compactMap { $0["payload"] }.filter {
+                $0["clear"] == nil
+            }
+        } until: {
+            $0.count >= number
+        }
+        #expect(pushes.count == number)
+        let sealed = try #require(pushes.last?["sealed"]?.string)
+        return try Envelope.open(sealed, type: "permission", with: [key.notificationKey])
+    }
+
     /// The ID of the event that rang last.
     func event(key: PairingSecret?) async throws -> String {
         let payloads = try await stack.control.pushes(token: token(1)).compactMap { $0["payload"] }
@@ -60,10 +80,11 @@ extension Chain {
         return try #require(try await replies(.object(members), to: eventID)["result"])
     }
 
-    /// What becomes of the reply `once`, as the phone reads it: the outcome and the reason, if there is one.
-    func fate(of event: String?, key: PairingSecret?) async throws -> String {
+    /// What becomes of a reply, as the phone reads it: the outcome and the reason, if there is one.
+    func fate(
+        of event: String?, key: PairingSecret?, reply: SealedReply = SealedReply(action: "once", sentAt: 1)
+    ) async throws -> String {
         let eventID = try #require(event)
-        let reply = SealedReply(action: "once", sentAt: 1)
         let sealed = try key.map { try reply.sealed(for: eventID, with: SealedReply.Key($0)) }
         let result = try await result(
             sealed.map { ["sealed": .string($0)] } ?? ["action": "once"], to: eventID)

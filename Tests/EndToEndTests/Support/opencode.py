@@ -98,9 +98,11 @@ class Server:
             session["busy"] = False
         self.drop()
 
-    def ask(self, id, request, question=False, told=True, command="git push", permission="bash", metadata=None):
+    def ask(self, id, request, question=False, told=True, command="git push", permission="bash", metadata=None,
+            asks=None):
+        """Asks for a permission, or a question or more: `asks` has their fields in the server's own form."""
         self.requests[request] = {
-            "session": id, "question": question, "permission": permission,
+            "session": id, "question": question, "permission": permission, "asks": asks or self.choice,
             "metadata": {"command": command} if metadata is None else metadata}
         if told:
             self.asked_for(id, request, question)
@@ -112,6 +114,8 @@ class Server:
     def reply_to(self, path, body):
         """Answers a permission by HTTP: the status."""
         request, session = self.named(path)
+        if request is None:
+            return self.answer_questions(path, body)
         given = self.requests.get(request)
         if given is None or given["question"] or session not in (None, given["session"]):
             return 404
@@ -119,6 +123,21 @@ class Server:
             return 400
         message = {"message": body["message"]} if "message" in body else {}
         self.replied.append({"request": request, "reply": body[self.reply_member], **message})
+        self.answer(request)
+        return 200
+
+    def answer_questions(self, path, body):
+        """Answers or rejects questions or a form by HTTP: the status."""
+        request, session, verb = self.named_question(path)
+        given = self.requests.get(request)
+        if given is None or not given["question"] or session not in (None, given["session"]):
+            return 404
+        if verb == "reply":
+            if not self.accepts(given["asks"], body):
+                return 400
+            self.replied.append({"request": request, **body})
+        else:
+            self.replied.append({"request": request, "rejected": True})
         self.answer(request)
         return 200
 
@@ -173,6 +192,23 @@ class First(Server):
         self.next.discard(id)
         self.event("session.next.step.ended", id, sessionID=id, assistantMessageID="msg_2", finish="tool-calls")
         self.event("session.next.step.ended", id, sessionID=id, assistantMessageID="msg_3", finish="stop")
+
+    choice = [{"question": "Which?", "header": "Choice", "options": [
+        {"label": label, "description": label + "!"} for label in ("Postgres", "SQLite")]}]
+
+    @staticmethod
+    def named_question(path):
+        """The request, the session and the verb in the path of an answer."""
+        parts = path.strip("/").split("/")
+        known = len(parts) == 3 and parts[0] == "question" and parts[2] in ("reply", "reject")
+        return (parts[1], None, parts[2]) if known else (None, None, None)
+
+    @staticmethod
+    def accepts(asks, body):
+        """Whether each question has a list of labels or own words."""
+        answers = body.get("answers")
+        return set(body) == {"answers"} and isinstance(answers, list) and len(answers) == len(asks) and all(
+            isinstance(given, list) and all(isinstance(text, str) for text in given) for given in answers)
 
     next = set()
     stream_paths = ("/global/event", "/event")
@@ -231,8 +267,7 @@ class First(Server):
 
     def described(self, request):
         given = self.requests[request]
-        options = [{"label": label, "description": label} for label in ("Postgres", "SQLite")]
-        more = {"questions": [{"question": "Which?", "header": "Choice", "options": options}]}
+        more = {"questions": given.get("asks")}
         if not given["question"]:
             # The patterns are split and cut: only the metadata says what is asked.
             more = {"permission": given["permission"], "patterns": ["make *"], "metadata": given["metadata"],
@@ -323,6 +358,53 @@ class Second(Server):
         is_reply = len(parts) == 6 and parts[:2] + parts[3::2] == ["api", "session", "permission", "reply"]
         return (parts[4], parts[2]) if is_reply else (None, None)
 
+    choice = [{"key": "0", "title": "Which?", "type": "string", "required": True, "options": [
+        {"value": label.lower(), "label": label} for label in ("Postgres", "SQLite")]}]
+    verbs = ("reply",)
+
+    @classmethod
+    def named_question(cls, path):
+        """The form, the session and the verb in the path of an answer."""
+        parts = path.strip("/").split("/")
+        known = len(parts) == 6 and parts[:2] + parts[3:4] == ["api", "session", "form"] and parts[5] in cls.verbs
+        return (parts[4], parts[2], parts[5]) if known else (None, None, None)
+
+    @staticmethod
+    def accepts(asks, body):
+        """Whether each field's value is of its type, an option of it, and not too small."""
+        answer = body.get("answer")
+        fields = {field["key"]: field for field in asks}
+        if set(body) != {"answer"} or not isinstance(answer, dict) or not set(answer) <= set(fields):
+            return False
+        types = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "multiselect": list}
+        for key, field in fields.items():
+            if key not in answer:
+                if field.get("required"):
+                    return False
+                continue
+            value = answer[key]
+            if not isinstance(value, types[field["type"]]) or (value is True and field["type"] != "boolean"):
+                return False
+            options = [option["value"] for option in field.get("options", [])]
+            chosen = value if isinstance(value, list) else [value]
+            if options and not field.get("custom") and not set(chosen) <= set(options):
+                return False
+            if "minimum" in field and value < field["minimum"]:
+                return False
+        return True
+
+    def cancel(self, path, message):
+        """Cancels a form with DELETE: the status, or None for the web page."""
+        parts = path.strip("/").split("/")
+        if len(parts) != 5 or parts[:2] + parts[3:4] != ["api", "session", "form"]:
+            return None
+        given = self.requests.get(parts[4])
+        if given is None or not given["question"] or given["session"] != parts[2]:
+            return 404
+        self.replied.append({"request": parts[4], "rejected": True} | ({"message": message} if message else {}))
+        self.answer(parts[4])
+        return 204
+
     def event(self, type, session=None, **data):
         self.number += 1
         frame = {"id": f"evt_{self.number}", "type": type, "created": 0, "data": data}
@@ -363,9 +445,7 @@ class Second(Server):
 
     def described(self, request):
         given = self.requests[request]
-        options = [{"value": label, "label": label} for label in ("Postgres", "SQLite")]
-        more = {"mode": "form", "title": "Questions", "metadata": {"kind": "question"},
-                "fields": [{"key": "0", "title": "Which?", "type": "string", "options": options}]}
+        more = {"mode": "form", "title": "Questions", "metadata": {"kind": "question"}, "fields": given["asks"]}
         if not given["question"]:
             more = {"action": given["permission"], "resources": [given["metadata"].get("command", "x")]}
         return {"id": request, "sessionID": given["session"], **more}
@@ -412,6 +492,10 @@ class Preview(Second):
     version_path = "/api/health"
     version = {"healthy": True, "version": "2.0.0-preview", "pid": 1}
     permission_event = "permission.v2"
+    verbs = ("reply", "cancel")
+
+    def cancel(self, path, message):
+        return None
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -432,11 +516,29 @@ class Handler(http.server.BaseHTTPRequestHandler):
         call = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.path != "/_do":
             with STATE.lock:
-                status = STATE.reply_to(urllib.parse.urlparse(self.path).path, call)
+                path = urllib.parse.urlparse(self.path).path
+                if isinstance(STATE, Second) and STATE.named(path)[0] is STATE.named_question(path)[0] is None:
+                    return self.page()
+                status = 503 if STATE.refuses else STATE.reply_to(path, call)
                 return self.reply(status, {} if status == 200 else {"_tag": "InvalidRequestError"})
         with STATE.lock:
             result = getattr(STATE, call.pop("do"))(**call)
         self.reply(200, result if result is not None else {})
+
+    def do_DELETE(self):
+        address = urllib.parse.urlparse(self.path)
+        message = urllib.parse.parse_qs(address.query).get("message", [None])[0]
+        with STATE.lock:
+            status = STATE.cancel(address.path, message) if isinstance(STATE, Second) else 404
+        if status is None:
+            return self.page()
+        self.send_response(status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def page(self):
+        """2.x shows its web page at unknown paths."""
+        self.reply(200, "<!doctype html><title>OpenCode</title>", "text/html")
 
     def do_GET(self):
         address = urllib.parse.urlparse(self.path)
@@ -454,9 +556,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.reply(*value)
         if value is not None:
             return self.reply(200, value)
-        # 2.x shows its web page.
         if isinstance(STATE, Second):
-            return self.reply(200, "<!doctype html><title>OpenCode</title>", "text/html")
+            return self.page()
         self.reply(404, {"name": "NotFound"})
 
     def stream(self):

@@ -27,7 +27,7 @@ private func rung(_ eventID: String) throws -> RungRequest {
     request.directory = "/home/ada/shop"
     request.digest = "0123"
     request.api = .second
-    return RungRequest(request: request, eventID: eventID)
+    return RungRequest(request: request, eventID: eventID, offersAnswers: true)
 }
 
 @Suite("The queue's file", .timeLimit(.minutes(2)))

@@ -168,7 +168,7 @@ struct ReplyDeskTests {
         }
     }
 
-    @Test("without replies, and for questions, events are only acknowledged")
+    @Test("without replies, and for questions where texts are readable, events are only acknowledged")
     func acknowledgesOnly() async throws {
         for (opener, kind) in [(nil, .permission), (Self.readable, .form)] as [(ReplyOpener?, Request.Kind)] {
             let script = Script()
@@ -300,5 +300,13 @@ struct ReplyDeskTests {
             #expect(await script.until { $0.acknowledged.count == 20 && $0.waiting == 0 })
             #expect(script.state.withLock(\.waitingMost) <= Bounds.replyWaitsMax)
         }
+    }
+}
+
+extension ReplyDesk {
+    /// A request rang, and phones were offered to answer its questions, if it has some.
+    func rang(_ request: Request, as eventID: String) {
+        let offersAnswers = !request.questions.isEmpty
+        rang(RungRequest(request: request, eventID: eventID, offersAnswers: offersAnswers))
     }
 }

@@ -136,7 +136,7 @@ struct ReplyFateTests {
                 }
             }
         }
-        // Nobody can reply to a question, and to nothing without --allow-replies.
+        // Nobody can reply to a question that wasn't offered, and to nothing without --allow-replies.
         for (opener, kind) in [(nil, .permission), (Self.strict, .question)] as [(ReplyOpener?, Request.Kind)]
         {
             let script = Script()

@@ -37,6 +37,12 @@ struct ReplyOpenerTests {
                 try keyless.open(GivenReply(action: action, text: "once"), to: "e", of: .permission)
             }
         }
+        // What an earlier process offered is known only later.
+        #expect(throws: ReplyRefusal.notOffered) {
+            try keyless.open(GivenReply(action: "always"), to: "e", of: ReplyOffer(actions: [.reject]))
+        }
+        #expect(
+            try keyless.open(GivenReply(action: "always"), to: "e", of: nil) == RequestReply(choice: .always))
         let other = GivenReply(sealed: try SealedReply(action: "yes", sentAt: 1).sealed(for: "e", with: key))
         #expect(throws: ReplyRefusal.unknownAction) { try strict.open(other, to: "e", of: .permission) }
     }

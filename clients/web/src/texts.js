@@ -17,7 +17,8 @@ const chosen = table({ answer: "Answered", once: "Allowed once", always: "Always
 const reasons = table({
     changed: "The agent now asks for something else.", unauthorized: "The agent's server refused the bridge's password.",
     not_sealed: "The sender accepts only encrypted answers.", cannot_open: "The sender could not decrypt the answer.",
-    no_key: "The sender has no key.", unknown_action: "The sender doesn't know this answer.",
+    no_key: "The sender has no key.", not_offered: "The request doesn't offer this answer.",
+    invalid_answer: "The agent's form doesn't accept an answer in it.", unknown_action: "The sender doesn't know this answer.",
     unconfirmed: "The agent's response was lost.",
 });
 

@@ -1,0 +1,25 @@
+import PushSealing
+
+/// What a person decides about a request of OpenCode.
+extension Request {
+    /// What a person can reply.
+    var offer: ReplyOffer {
+        switch kind {
+        case .permission: .permission
+        case .question, .form:
+            questions.isEmpty ? ReplyOffer() : ReplyOffer(actions: [.reject], questions: questions)
+        }
+    }
+
+    /// What replies are compared with before the server's list is read; `nil` for questions that rang in an earlier
+    /// process, which only the list has.
+    var knownOffer: ReplyOffer? { kind == .permission || !questions.isEmpty ? offer : nil }
+
+    /// The questions as the phone shows them, before they are answered; `nil` if it can't answer them.
+    var asked: AskedRequest? {
+        guard !questions.isEmpty else { return nil }
+        var lines = [RequestText.visible(detail ?? "OpenCode has a question.")]
+        if let directory { lines.insert("In " + RequestText.line(directory), at: 0) }
+        return AskedRequest(text: lines.joined(separator: "\n"), offer: offer, digest: digest)
+    }
+}
