@@ -164,7 +164,7 @@ struct MetricsTests {
             #expect(try await stack.http.get("/metrics").status == 404)
             #expect(try await stack.http.post("/v1/secret/revoke", "{}").status == 404)
             let read = try PrometheusText(metrics.text)
-            #expect(read.value("relay_build_info", ["version": "0.1.0", "database": "SQLite"]) == 1)
+            #expect(read.value("relay_build_info", ["version": "1.0.0", "database": "SQLite"]) == 1)
             #expect(read.value("process_resident_memory_bytes") ?? 0 > 1_000_000)
             #expect(read.value("process_open_fds") ?? 0 > 10)
             #expect(read.value("relay_tls_certificate_expiry_timestamp_seconds") == nil)

@@ -14,7 +14,7 @@ SETS = {
     "databases": "galera-4 mariadb-client mariadb-server pgbouncer postgresql",
     # For the root file system of Debian unstable with MySQL 9.7 and PostgreSQL 18.
     "newest": "debian-archive-keyring mmdebstrap",
-    "deploy": "curl docker-compose openssl systemd",
+    "deploy": "curl docker-compose openssl python3-venv systemd",
     # For the kubectl of Debian unstable.
     "kubernetes": "debian-archive-keyring openssl python3-venv",
     "machine": "curl mmdebstrap openssl procps systemd-container",
@@ -24,6 +24,7 @@ SETS = {
     "image": """buildah catatonit containers-storage crun curl mmdebstrap netavark openssl podman python3-venv uidmap""",
     "cluster": "etcd-server haproxy patroni pgbouncer postgresql python3",
     "package": "binutils dpkg-dev python3-venv",
+    "release": "binutils buildah dpkg-dev git nodejs openssh-client python3-venv",
     "abuse": "gcc libc6-dev libssl-dev nginx-light openssl python3",
     "bench": "gcc libc6-dev nghttp2-client nghttp2-server openssl python3 sqlite3 valgrind wrk",
 }

@@ -117,6 +117,9 @@ STEPS = [
          "Tests/Deploy/package .build-deploy .build/debug", (ALL,), 600, needs=("package", "machine"), after=("image",),
          root=True),
 
+    Step("release", "the files of a release, made twice and used", "Tests/Deploy/release .build-deploy", (ALL,), 300,
+         needs=("release",), after=("image",), root=True),
+
     # The long ones, nightly. The programs are those that ./dev bench and soak use.
     Step("build-release", "release build", "swift build -c release --product relay && swift build -c release --product "
          "apns-simulator && swift build -c release --product opencode-bridge", (NIGHTLY,), 1800, needs=("swift", "build"),
