@@ -23,7 +23,8 @@ struct RelayCommand: Sendable {
 
     /// All commands, in the order of `--help`; the first one is the default.
     static let all: [RelayCommand] = [
-        .serve, .migrate, .copy, .devices, .deliveries, .stats, .tenants, .queue, .schedules, .revoke, .block,
+        .serve, .migrate, .copy, .backup, .restore, .devices, .deliveries, .stats, .tenants, .queue,
+        .schedules, .revoke, .block,
         .unblock, .check, .send, .health,
     ]
 
@@ -46,9 +47,9 @@ struct RelayCommand: Sendable {
         ]
         table.exitStatuses =
             "0 success, 1 unhealthy, failed check or nothing sent, 64 usage error, 65 conflicting data in the "
-            + "target of a copy or no such secret, 69 database, port or relay unavailable, 70 internal error, "
-            + "74 cannot write the output, 78 invalid configuration, 130 interrupted (serve: by a second SIGTERM "
-            + "or SIGINT)."
+            + "target of a copy, no such secret or no backup, 66 unreadable backup, 69 database, port or relay "
+            + "unavailable, 70 internal error, 73 a file exists, 74 cannot write the output, 78 invalid "
+            + "configuration, 130 interrupted (serve: by a second SIGTERM or SIGINT)."
         table.files = [
             (
                 InstalledHost.settingsFile,

@@ -47,19 +47,19 @@ struct DatabaseServerConfiguration: Sendable {
     }
 }
 
-/// The configuration of `relay migrate`.
+/// The configuration of `relay migrate`, `backup` and `restore`.
 struct MigrateConfiguration: Sendable {
     var database: DatabaseURL
     var log: LogConfiguration
 
-    /// Reads the settings of this command; see ``ServeConfiguration``.
-    init(_ sources: SettingSources) throws(ConfigurationError) {
+    /// Reads the settings of a command that has only these; see ``ServeConfiguration``.
+    init(_ sources: SettingSources, command: String = "migrate") throws(ConfigurationError) {
         var reader = SettingReader(sources)
         database = reader.read(Settings.databaseURL)
         log = LogConfiguration(&reader)
         reader.noteUnknownNames()
         guard reader.problems.isEmpty else {
-            throw ConfigurationError(reader.problems, command: "relay migrate")
+            throw ConfigurationError(reader.problems, command: "relay \(command)")
         }
     }
 }
