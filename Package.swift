@@ -41,7 +41,7 @@ let package = Package(
     products: [
         .executable(name: "relay", targets: ["Relay"]),
         .executable(name: "apns-simulator", targets: ["APNsSimulator"]),
-        .executable(name: "opencode-bridge", targets: ["OpenCodeBridge"]),
+        .executable(name: "agent-bridge", targets: ["OpenCodeBridge"]),
         // For tests: programs that preload it go by another wall clock.
         .library(name: "WallClock", type: .dynamic, targets: ["CWallClock"]),
     ],

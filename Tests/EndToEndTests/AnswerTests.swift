@@ -342,7 +342,7 @@ struct AnswerTests {
         let directory = try TemporaryDirectory()
         func run(_ arguments: [String]) async throws -> String {
             let environment = ["HOME": directory.path, "PATH": "/usr/bin:/bin"]
-            let program = try Program("opencode-bridge", ["hook"] + arguments, environment: environment)
+            let program = try Program("agent-bridge", ["hook"] + arguments, environment: environment)
             #expect(try await program.ended() == 0, "\(program.output)")
             return program.output
         }

@@ -15,7 +15,7 @@ struct BridgePairingTests {
             "HOME": directory.file("home"), "BRIDGE_RELAY_URL": "https://relay.example.org",
             "BRIDGE_OPENCODE_URL": "http://127.0.0.1:1", "BRIDGE_ADVERTISE_HOST": "box.invalid:4096",
         ].merging(more) { $1 }
-        let program = try Program("opencode-bridge", ["pair"] + arguments, environment: environment)
+        let program = try Program("agent-bridge", ["pair"] + arguments, environment: environment)
         return (try await program.ended(), program.output)
     }
 
@@ -67,7 +67,7 @@ struct BridgePairingTests {
         #expect(try await reader.ended() == 0 && reader.output.contains(link))
 
         #expect(try await pairing(["--advertise-host", "10.0.0.7:4096,box:1"]) == shown)
-        let file = directory.file("home/.local/state/opencode-bridge/secret")
+        let file = directory.file("home/.local/state/agent-bridge/secret")
         #expect(
             try String(contentsOfFile: file, encoding: .utf8) == "key:\(shown.key?.base64URL ?? "")\n")
         let new = try await pairing(["--rotate"])
@@ -114,7 +114,7 @@ struct BridgePairingTests {
             #expect(status == 78 && output.contains("port"), "\(output)")
             #expect(try await run(["--advertise-host", String(url.dropFirst(8))]).status == 78)
         }
-        let state = directory.file("home/.local/state/opencode-bridge")
+        let state = directory.file("home/.local/state/agent-bridge")
         #expect(!FileManager.default.fileExists(atPath: state))
         let local = ["BRIDGE_RELAY_URL": "http://127.0.0.1:8787", "BRIDGE_ADVERTISE_HOST": "127.0.0.1:1"]
         #expect(try await pairing(["--local"], local).hosts == ["http://127.0.0.1:1"])

@@ -37,7 +37,7 @@ struct HookTests {
         try await Chain.run(generation: 2, ["CLAUDE_CODE_ENTRYPOINT": "sdk-cli"]) { chain in
             let silent = try await chain.command(["hook", "claude", "--debug", end])
             #expect(silent.output.contains("only with --headless"), "\(silent.output)")
-            let settings = chain.stack.directory.file("home/.config/opencode-bridge")
+            let settings = chain.stack.directory.file("home/.config/agent-bridge")
             try FileManager.default.createDirectory(atPath: settings, withIntermediateDirectories: true)
             try Data("BRIDGE_HEADLESS=on\nBRIDGE_RELAY_URL=http://127.0.0.1:1\n".utf8)
                 .write(to: URL(fileURLWithPath: settings + "/config"))
@@ -63,7 +63,7 @@ struct HookTests {
                 "BRIDGE_OPENCODE_URL": "http://127.0.0.1:1",
             ]
             func command(_ arguments: [String]) async throws -> (status: Int32, output: String) {
-                let program = try Program("opencode-bridge", arguments, environment: environment)
+                let program = try Program("agent-bridge", arguments, environment: environment)
                 return (try await program.ended(), program.output)
             }
             let unpaired = try await command(["hook", "claude", Self.permission("ls")])
@@ -93,7 +93,7 @@ struct HookTests {
 
     private func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
         let environment = ["HOME": directory.path, "PATH": "/usr/bin:/bin"]
-        let program = try Program("opencode-bridge", ["hook"] + arguments, environment: environment)
+        let program = try Program("agent-bridge", ["hook"] + arguments, environment: environment)
         return (try await program.ended(), program.output)
     }
 
@@ -123,13 +123,13 @@ struct HookTests {
         #expect(new["model"] == "opus")
         let end = agent == "gemini" ? "AfterAgent" : "Stop"
         let command = new["hooks"]?[end]?.array?.last?["hooks"]?.array?.last?["command"]?.string
-        #expect(command?.contains("/opencode-bridge hook \(agent)") == true, "\(command ?? "none")")
+        #expect(command?.contains("/agent-bridge hook \(agent)") == true, "\(command ?? "none")")
         let again = try await run([agent, "install"])
         #expect(again.status == 0 && again.output.contains("already up to date"), "\(again.output)")
         #expect(try await run([agent, "uninstall"]).status == 0)
         let text = try read(file)
         let rest = try JSON.parse(Array(text.utf8), maxBytes: 1 << 16)
-        #expect(rest["model"] == "opus" && !text.contains("opencode-bridge"))
+        #expect(rest["model"] == "opus" && !text.contains("agent-bridge"))
     }
 
     @Test("unsupported settings stay unchanged, and the command says what to add")
@@ -153,7 +153,7 @@ struct HookTests {
     @Test("on a terminal, install asks before it writes")
     func asks() async throws {
         for (answer, isWritten) in [("n", false), ("y", true)] {
-            let bridge = Program.products.appendingPathComponent("opencode-bridge").path
+            let bridge = Program.products.appendingPathComponent("agent-bridge").path
             let program = try Program(
                 script: "terminal", ["[\"\(answer)\"]", bridge, "hook", "claude", "install"],
                 environment: ["HOME": directory.path])

@@ -131,7 +131,7 @@ extension Chain {
         return try JSON.parse(Array(node.output.utf8), maxBytes: 1 << 16)
     }
 
-    /// The link that `opencode-bridge pair` shows.
+    /// The link that `agent-bridge pair` shows.
     private func link() async throws -> String {
         let lines = try await command(["pair", "--local"]).output.split(separator: "\n")
         return String(try #require(lines.first { $0.contains("/app/#pair=") }))

@@ -9,12 +9,12 @@ struct SealingTests {
     private func run(_ arguments: [String], _ environment: [String: String] = [:]) async throws -> (
         Int32, String
     ) {
-        let program = try Program("opencode-bridge", arguments, environment: environment)
+        let program = try Program("agent-bridge", arguments, environment: environment)
         let status = try await program.ended()
         return (status, program.output)
     }
 
-    @Test("What opencode-bridge pair --standalone shows is one pairing: the code, the link and the JSON")
+    @Test("What agent-bridge pair --standalone shows is one pairing: the code, the link and the JSON")
     func pair() async throws {
         let directory = try TemporaryDirectory()
         let image = directory.file("code.png")
@@ -63,7 +63,7 @@ struct SealingTests {
     }
 
     @Test(
-        "opencode-bridge pair refuses addresses that phones can't reach, unless the app is on this machine",
+        "agent-bridge pair refuses addresses that phones can't reach, unless the app is on this machine",
         arguments: [
             "http://localhost:8787", "http://0.0.0.0:8787", "https://[::1]", "http://169.254.1.2",
             "http://[fe80::1]:80",
@@ -105,7 +105,7 @@ struct SealingTests {
     func moved(command: String) async throws {
         let program = try Program("relay", [command])
         #expect(try await program.ended() == 64)
-        #expect(program.output.contains("relay \(command) moved to opencode-bridge \(command)"))
+        #expect(program.output.contains("relay \(command) moved to agent-bridge \(command)"))
     }
 
     @Test("open reads what seal wrote, and nothing else")

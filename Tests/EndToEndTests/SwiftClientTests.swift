@@ -103,12 +103,12 @@ struct SwiftClientTests {
         }
     }
 
-    @Test("The simulator opens what a sender sealed, given the pairing that opencode-bridge pair made")
+    @Test("The simulator opens what a sender sealed, given the pairing that agent-bridge pair made")
     func simulator() async throws {
         let directory = try TemporaryDirectory()
         let file = directory.file("pairing.json")
         let command = try Program(
-            "opencode-bridge",
+            "agent-bridge",
             ["pair", "--standalone", "--relay-url", "http://127.0.0.1:1", "--json", "--local"])
         #expect(try await command.ended() == 0)
         try Data(command.output.utf8).write(to: URL(fileURLWithPath: file))

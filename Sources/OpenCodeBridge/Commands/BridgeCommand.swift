@@ -26,7 +26,7 @@ struct BridgeCommand: Sendable {
     /// The program's table.
     static let table: CommandTable = {
         var table = CommandTable(
-            program: "opencode-bridge",
+            program: "agent-bridge",
             summary: "rings phones for OpenCode and other agents through a relay", commands: all.map(\.syntax)
         )
         table.settings = Settings.table
@@ -44,8 +44,8 @@ struct BridgeCommand: Sendable {
             + "69 the relay or the server is unavailable, 74 a file or the output can't be written, 78 invalid "
             + "configuration. A hook always exits with 0."
         table.files = [
-            ("~/.config/opencode-bridge/config", "The configuration file."),
-            ("~/.local/state/opencode-bridge", "The secret and the queue."),
+            ("~/.config/agent-bridge/config", "The configuration file."),
+            ("~/.local/state/agent-bridge", "The secret and the queue."),
         ]
         table.seeAlso = [".BR relay (1).", ".PP", "/usr/share/doc/apn\\-relay/guide/opencode.md"]
         table.describesDefault = true

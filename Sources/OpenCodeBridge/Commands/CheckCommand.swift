@@ -4,7 +4,7 @@ import Programs
 import PushSealing
 import WebClient
 
-/// `opencode-bridge check`: checks every step from the server to the phone.
+/// `agent-bridge check`: checks every step from the server to the phone.
 enum CheckCommand {
     /// Prints a line for each step, with advice if it failed.
     static func run(_ call: CommandCall) throws(ConfigurationError) -> ExitStatus {
@@ -162,7 +162,7 @@ enum CheckCommand {
         guard !devices.isEmpty else {
             return [
                 .fault(
-                    "devices: none is registered under this secret; scan the code of `opencode-bridge pair` with "
+                    "devices: none is registered under this secret; scan the code of `agent-bridge pair` with "
                         + "the app, and open it once")
             ]
         }
@@ -195,7 +195,7 @@ enum CheckCommand {
             let free = try QueueOwnership(directory: configuration.stateDirectory)
             guard free != nil else { return .good("bridge: serving") }
             return isNeeded
-                ? .fault("bridge: not running; start `opencode-bridge serve`")
+                ? .fault("bridge: not running; start `agent-bridge serve`")
                 : .good("bridge: not running; hooks ring without it")
         } catch {
             return .fault("bridge: \(configuration.stateDirectory) can't be used: \(error)")

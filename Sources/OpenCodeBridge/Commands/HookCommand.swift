@@ -3,7 +3,7 @@ import JSON
 import Network
 import Programs
 
-/// `opencode-bridge hook AGENT [JSON]`: an agent's hook, which delays the agent only to wait for an answer.
+/// `agent-bridge hook AGENT [JSON]`: an agent's hook, which delays the agent only to wait for an answer.
 struct HookCommand {
     private let agent: HookAgent
     private let environment: [String: String]
@@ -59,7 +59,7 @@ struct HookCommand {
         }
         _ = try configuration.requireRelay()
         guard configuration.relaySecretFile != nil || SmallFile.exists(SecretFile.path(configuration)) else {
-            return fail("no phone is paired; run `opencode-bridge pair`", configuration)
+            return fail("no phone is paired; run `agent-bridge pair`", configuration)
         }
         let access = try RelayAccess(configuration, deadline: Bounds.hookDeadline)
         if let warning = access.warning { console.explain("warning: \(warning)") }
@@ -95,7 +95,7 @@ struct HookCommand {
             let request = AgentRequest(input, of: agent, host: Self.hostName)
         else { return none("it isn't a request with choices") }
         guard let sealer = access.sealer, !access.opener.keys.isEmpty else {
-            return none("the pairing has no key; make one with `opencode-bridge pair --rotate`")
+            return none("the pairing has no key; make one with `agent-bridge pair --rotate`")
         }
         guard !request.blocksTerminal || !configuration.quiet.isSomeoneHere() else {
             return none("someone is typing at this machine, where the terminal asks")
@@ -154,7 +154,7 @@ struct HookCommand {
                 }
             case .refused(let reason): fail("the relay refused it: \(reason)", configuration)
             case .later(let reason, _), .unreachable(let reason):
-                fail("\(reason); the next `opencode-bridge serve` sends it", configuration)
+                fail("\(reason); the next `agent-bridge serve` sends it", configuration)
                 do throws(FileError) {
                     try QueueFile(directory: configuration.stateDirectory)
                         .append([.put(event)], isDurable: true)
@@ -171,16 +171,16 @@ struct HookCommand {
     /// The beginning of the relay's answer if the secret has no devices.
     static let nobody = "no device is registered"
 
-    /// Reports why nothing rings: immediately in Claude Code, otherwise in `opencode-bridge check`.
+    /// Reports why nothing rings: immediately in Claude Code, otherwise in `agent-bridge check`.
     ///
     /// - Parameter configuration: `nil` if the settings are invalid, which `check` reports itself.
     private func fail(_ sentence: String, _ configuration: Configuration?) {
         console.explain(sentence)
-        let standard = StateDirectory.base(environment).map { $0 + "/opencode-bridge" }
+        let standard = StateDirectory.standard(environment)
         guard let directory = configuration?.stateDirectory ?? standard else { return }
         let isNew = HookFaults(directory: directory).note(sentence, of: agent, now: WallClock.system.now)
         guard agent == .claudeCode, isNew else { return }
-        let message: JSON.Value = ["systemMessage": .string("opencode-bridge: \(Console.safe(sentence))")]
+        let message: JSON.Value = ["systemMessage": .string("agent-bridge: \(Console.safe(sentence))")]
         console.print(String(decoding: message.encoded(), as: UTF8.self))
     }
 
@@ -230,14 +230,14 @@ extension BridgeCommand {
             With --answer, phones answer permissions, plans and questions of Claude Code and Codex, and so run
             commands on this machine. Gemini CLI only rings.
 
-            The agent then runs `opencode-bridge hook AGENT` with JSON on standard input or as the last
+            The agent then runs `agent-bridge hook AGENT` with JSON on standard input or as the last
             argument. It always exits with 0 within \(Bounds.hookProcessSecondsMax) seconds,
             unless it waits for an answer. AGENT is claude-code (or claude),
             codex, gemini, or generic for any other program:
 
-              opencode-bridge hook generic '{"eventType": "error", "title": "Build 512", "body": "failed"}'
+              agent-bridge hook generic '{"eventType": "error", "title": "Build 512", "body": "failed"}'
 
-            First pair a phone: `opencode-bridge pair`, then `opencode-bridge test` and `opencode-bridge check`.
+            First pair a phone: `agent-bridge pair`, then `agent-bridge test` and `agent-bridge check`.
             To see why something rings or doesn't, add --debug.
             """,
         usages: [

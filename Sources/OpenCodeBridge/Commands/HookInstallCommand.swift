@@ -2,7 +2,7 @@ import Glibc
 import JSON
 import Programs
 
-/// `opencode-bridge hook AGENT install` and `uninstall`: changes an agent's settings, after showing the change.
+/// `agent-bridge hook AGENT install` and `uninstall`: changes an agent's settings, after showing the change.
 struct HookInstallCommand {
     private enum Word: String {
         case install, uninstall
@@ -133,7 +133,9 @@ struct HookInstallCommand {
                 "Codex asks about new hooks: start `codex`, and trust them. Until then it skips them.")
             let configuration = SmallFile.parent(of: settings.path(environment) ?? "") + "/config.toml"
             let lines = (try? text(configuration))?.split(separator: "\n") ?? []
-            if lines.contains(where: { $0.hasPrefix("notify") && $0.contains("opencode-bridge") }) {
+            if lines.contains(where: { line in
+                line.hasPrefix("notify") && StateDirectory.names.contains { line.contains($0) }
+            }) {
                 sentences.append("With the hook Stop, `notify` in \(configuration) isn't needed any more.")
             }
         case .claudeCode, .gemini, .generic: sentences.append("Start \(settings.agent.name) again.")
@@ -145,7 +147,7 @@ struct HookInstallCommand {
         var reader = SettingReader(.bridge(flags: [:], environment, prefersFile: true))
         switch reader.givenName(Settings.relayURL.row) {
         case nil:
-            sentences.append("Write BRIDGE_RELAY_URL=https://… into \(file), and run `opencode-bridge pair`.")
+            sentences.append("Write BRIDGE_RELAY_URL=https://… into \(file), and run `agent-bridge pair`.")
         case Settings.relayURL.row.name:
             sentences.append(
                 "BRIDGE_RELAY_URL is only set in this shell; write it into \(file), which all agents' hooks read."
@@ -159,7 +161,7 @@ struct HookInstallCommand {
 
     /// The bridge as a shell word: its name if that resolves to this program, otherwise its path.
     private var program: String {
-        let name = "opencode-bridge"
+        let name = "agent-bridge"
         let own = SmallFile.target(of: "/proc/self/exe")
         for directory in (environment["PATH"] ?? "").split(separator: ":") {
             let candidate = "\(directory)/\(name)"

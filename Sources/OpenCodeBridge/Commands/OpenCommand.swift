@@ -1,7 +1,7 @@
 import Programs
 import PushSealing
 
-/// `opencode-bridge open`: decrypts a text from `seal` or another sender.
+/// `agent-bridge open`: decrypts a text from `seal` or another sender.
 enum OpenCommand {
     /// Opens the given text, or that of standard input, and prints its content.
     static func run(_ call: CommandCall) throws(ConfigurationError) -> ExitStatus {

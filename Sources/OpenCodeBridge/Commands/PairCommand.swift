@@ -4,7 +4,7 @@ import PushSealing
 import QRCode
 import WebClient
 
-/// `opencode-bridge pair`: shows the secret to a phone.
+/// `agent-bridge pair`: shows the secret to a phone.
 enum PairCommand {
     /// Prints the QR code and the link of the pairing; with `--json` only its JSON.
     static func run(_ call: CommandCall) throws(ConfigurationError) -> ExitStatus {

@@ -51,20 +51,20 @@ struct RelayAccess: Sendable {
         if configuration.seals == nil, mark.isSet {
             throw ConfigurationError([
                 "texts were sealed before, but the secret in \(SecretFile.path(configuration)) no longer has a key. "
-                    + "Restore the key, make a new one with `opencode-bridge pair --rotate`, or set --no-seal to let "
+                    + "Restore the key, make a new one with `agent-bridge pair --rotate`, or set --no-seal to let "
                     + "the relay and Apple read texts"
             ])
         }
         if configuration.seals == true {
             throw ConfigurationError([
                 "--seal needs a secret with a key, but the secret in \(SecretFile.path(configuration)) has none; "
-                    + "make a new one with `opencode-bridge pair --rotate`"
+                    + "make a new one with `agent-bridge pair --rotate`"
             ])
         }
         guard !configuration.hidesSessions else {
             throw ConfigurationError([
                 "--private-sessions needs sealed texts, which carry the real session ID; make a secret "
-                    + "with a key with `opencode-bridge pair --rotate`, and don't set --no-seal"
+                    + "with a key with `agent-bridge pair --rotate`, and don't set --no-seal"
             ])
         }
         return nil

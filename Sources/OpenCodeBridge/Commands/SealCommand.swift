@@ -1,7 +1,7 @@
 import Programs
 import PushSealing
 
-/// `opencode-bridge seal`: encrypts a text for a pairing's phones.
+/// `agent-bridge seal`: encrypts a text for a pairing's phones.
 enum SealCommand {
     /// Seals the text of the options, or of standard input, and prints the result.
     static func run(_ call: CommandCall) throws(ConfigurationError) -> ExitStatus {
@@ -130,7 +130,7 @@ enum PairingInput {
         let path = SecretFile.path(configuration)
         guard SmallFile.exists(path) else {
             console.note(
-                "no phone is paired: run `opencode-bridge pair`, or name a pairing with --pairing-file PATH (- is standard "
+                "no phone is paired: run `agent-bridge pair`, or name a pairing with --pairing-file PATH (- is standard "
                     + "input) or BRIDGE_PAIRING")
             throw .usage
         }

@@ -2,7 +2,7 @@ import Glibc
 import Network
 import Programs
 
-/// `opencode-bridge serve`.
+/// `agent-bridge serve`.
 enum ServeCommand {
     /// Runs the bridge until SIGTERM or SIGINT.
     static func run(_ call: CommandCall) throws(ConfigurationError) -> ExitStatus {

@@ -1,13 +1,13 @@
 import Programs
 
-/// `opencode-bridge test`.
+/// `agent-bridge test`.
 enum TestCommand {
     /// Rings the phones once and explains the relay's answer.
     static func run(_ call: CommandCall) throws(ConfigurationError) -> ExitStatus {
         let (configuration, console) = (try call.configuration(), call.console)
         let access = try RelayAccess(configuration)
         if let warning = access.warning { console.note("warning: \(warning)") }
-        guard let session = SessionID("opencode-bridge-test") else { return .failed }
+        guard let session = SessionID("agent-bridge-test") else { return .failed }
         let now = WallClock.system.now
         let readable = QueuedEvent(
             id: "oc-test-\(now)", at: now, type: .permission, session: session,

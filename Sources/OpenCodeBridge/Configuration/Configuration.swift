@@ -64,7 +64,7 @@ struct Configuration: Sendable {
         repeatEvery = reader.read(Settings.repeatEvery)
         activityInterval = reader.read(Settings.liveActivities)
         pairing = reader.read(Settings.pairing)
-        let standard = StateDirectory.base(sources.environment).map { $0 + "/opencode-bridge" }
+        let standard = StateDirectory.standard(sources.environment)
         stateDirectory = reader.read(Settings.stateDirectory) ?? standard ?? ""
         if needsState, stateDirectory.isEmpty {
             reader.note("neither HOME nor XDG_STATE_HOME is set; set --state-directory")

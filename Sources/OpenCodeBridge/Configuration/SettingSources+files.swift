@@ -23,9 +23,9 @@ extension SettingSources {
     /// The default path of the configuration file.
     static func standardFile(_ environment: [String: String]) -> String? {
         if let path = environment["XDG_CONFIG_HOME"], path.hasPrefix("/") {
-            return path + "/opencode-bridge/config"
+            return StateDirectory.own(in: path) + "/config"
         }
-        return environment["HOME"].map { $0 + "/.config/opencode-bridge/config" }
+        return environment["HOME"].map { StateDirectory.own(in: $0 + "/.config") + "/config" }
     }
 
     /// Reads a small file, or standard input if its path is `-`.
@@ -47,5 +47,5 @@ extension SettingReader {
 
 extension ConfigurationError {
     /// Problems with settings or with the files that they name.
-    init(_ problems: [String]) { self.init(problems, command: "opencode-bridge") }
+    init(_ problems: [String]) { self.init(problems, command: "agent-bridge") }
 }

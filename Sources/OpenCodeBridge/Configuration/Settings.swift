@@ -99,13 +99,13 @@ enum Settings {
     // MARK: Program
 
     static let stateDirectory = Setting(
-        "BRIDGE_STATE_DIRECTORY", .program, optional: .path, unset: "opencode-bridge in $XDG_STATE_HOME",
+        "BRIDGE_STATE_DIRECTORY", .program, optional: .path, unset: "agent-bridge in $XDG_STATE_HOME",
         flag: "--state-directory", "The directory of secret and queue.")
     static let debug = Setting(
         "BRIDGE_DEBUG", .program, .onOff, default: false, flag: "--debug", impliedValue: true,
         "Explain why something rings or doesn't.")
     static let config = Setting(
-        "BRIDGE_CONFIG", .program, optional: .path, unset: "opencode-bridge/config in $XDG_CONFIG_HOME",
+        "BRIDGE_CONFIG", .program, optional: .path, unset: "agent-bridge/config in $XDG_CONFIG_HOME",
         flag: "--config", "The configuration file.")
 
     /// Passing the pairing itself as a flag is refused: it would show in process lists and shell histories.

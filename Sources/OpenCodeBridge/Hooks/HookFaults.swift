@@ -1,7 +1,7 @@
 import Network
 import Programs
 
-/// The file `hook-faults` in the state directory: why each agent's last hook couldn't ring, for `opencode-bridge
+/// The file `hook-faults` in the state directory: why each agent's last hook couldn't ring, for `agent-bridge
 /// check`.
 ///
 /// Agents hide their hooks' output. A line is milliseconds since 1970, the agent and a sentence.

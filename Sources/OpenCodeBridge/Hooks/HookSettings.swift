@@ -181,7 +181,9 @@ struct HookSettings: Sendable {
     /// Whether a hook calls the bridge, from any directory and with any options.
     private static func isOurs(_ hook: JSON.Value) -> Bool {
         let words = words(hook)
-        return zip(words, words.dropFirst()).contains { $0 == "opencode-bridge" && $1 == "hook" }
+        return zip(words, words.dropFirst()).contains {
+            StateDirectory.names.contains($0) && $1 == "hook"
+        }
     }
 }
 

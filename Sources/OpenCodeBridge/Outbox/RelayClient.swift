@@ -110,7 +110,7 @@ struct RelayClient: Sendable {
             parts.append("Live Activities \(count)")
         }
         guard !parts.isEmpty else {
-            return "no device is registered; pair one with `opencode-bridge pair`"
+            return "no device is registered; pair one with `agent-bridge pair`"
         }
         let reasons = (value["deliveries"]?.array ?? []).filter { $0["status"]?.string == "failed" }
             .compactMap { $0["reason"]?.string }

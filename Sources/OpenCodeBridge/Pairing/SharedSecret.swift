@@ -45,7 +45,7 @@ struct SharedSecret: Sendable, Equatable {
             guard let key = PairingSecret(base64URL: String(text.dropFirst(Self.keyPrefix.count))) else {
                 throw FileError(
                     "the text after \(Self.keyPrefix) must be a pairing secret of 43 characters; copy it again, or "
-                        + "make a new one with `opencode-bridge pair --rotate`")
+                        + "make a new one with `agent-bridge pair --rotate`")
             }
             self.init(key)
         } else if text.hasPrefix(Self.plainPrefix), text.utf8.count > Self.plainPrefix.utf8.count {
@@ -101,7 +101,7 @@ enum SecretFile {
             guard error.isMissing else { throw unreadable(path, error) }
             guard makesGivenFile || configuration.relaySecretFile == nil else {
                 throw ConfigurationError([
-                    "the secret in \(path) can't be read: \(error); run `opencode-bridge pair` to make it"
+                    "the secret in \(path) can't be read: \(error); run `agent-bridge pair` to make it"
                 ])
             }
         }

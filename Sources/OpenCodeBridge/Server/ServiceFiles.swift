@@ -48,8 +48,22 @@ enum ServiceFiles {
     }
 }
 
-/// The base directory of programs' state.
+/// Where the bridge keeps its state and settings.
 enum StateDirectory {
+    /// The names of the bridge, and of its directories; the first one is its name now.
+    static let names = ["agent-bridge", "opencode-bridge"]
+
+    /// The bridge's directory for its state; `nil` without a home.
+    static func standard(_ environment: [String: String]) -> String? {
+        base(environment).map { own(in: $0) }
+    }
+
+    /// The bridge's directory in another one: that of its former name if only that exists, since it has the pairing.
+    static func own(in base: String) -> String {
+        let paths = names.map { base + "/" + $0 }
+        return paths.first { access($0, F_OK) == 0 } ?? paths[0]
+    }
+
     /// `$XDG_STATE_HOME`, or its default.
     static func base(_ environment: [String: String]) -> String? {
         if let path = environment["XDG_STATE_HOME"], path.hasPrefix("/") { return path }

@@ -10,7 +10,7 @@ struct Console: Sendable {
 
     /// A message.
     func note(_ text: String) {
-        Self.lock.withLock { _ in StandardError.message(Printable.line(text), from: "opencode-bridge") }
+        Self.lock.withLock { _ in StandardError.message(Printable.line(text), from: "agent-bridge") }
     }
 
     /// A message that explains a decision.

@@ -215,14 +215,14 @@ enum Bounds {
     /// Timeout of the request that checks whether a server answers at an address.
     static let pairProbeDeadline: Duration = .seconds(2)
 
-    // MARK: opencode-bridge check
+    // MARK: agent-bridge check
 
-    /// How long `opencode-bridge check` waits for the stream's first bytes.
+    /// How long `agent-bridge check` waits for the stream's first bytes.
     static let checkStreamDeadline: Duration = .seconds(20)
     /// Timeout of its requests to the relay.
     static let checkDeadline: Duration = .seconds(10)
 
-    // MARK: opencode-bridge hook
+    // MARK: agent-bridge hook
 
     /// Maximum size of a hook's input.
     static let hookInputBytesMax = 4 << 20

@@ -62,8 +62,8 @@ struct RelayCommand: Sendable {
             "/usr/share/doc/apn\\-relay",
         ]
         table.moved = [
-            "pair": "opencode-bridge pair --standalone", "seal": "opencode-bridge seal",
-            "open": "opencode-bridge open",
+            "pair": "agent-bridge pair --standalone", "seal": "agent-bridge seal",
+            "open": "agent-bridge open",
         ]
         return table
     }()

@@ -58,7 +58,7 @@ final class AgentStand: Sendable {
         isSomeoneHere: Bool = false
     ) async throws -> Program {
         let call: JSON.Value = ["input": input, "timeout": .int(timeout)]
-        let bridge = Program.products.appendingPathComponent("opencode-bridge").path
+        let bridge = Program.products.appendingPathComponent("agent-bridge").path
         let program = try Program(
             script: "agent",
             [String(decoding: call.encoded(), as: UTF8.self), "/usr/bin/env"]

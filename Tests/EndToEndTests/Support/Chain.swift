@@ -31,7 +31,7 @@ final class Chain: Sendable {
         self.server = server
         self.environment = environment
         serverHTTP = HTTPClient(endpoint: Endpoint(host: "127.0.0.1", port: port), loop: stack.loop)
-        current = Lock(try Program("opencode-bridge", ["serve"], environment: environment))
+        current = Lock(try Program("agent-bridge", ["serve"], environment: environment))
     }
 
     /// Starts everything with one registered phone, gives it to `body`, and stops the bridge, which must end well.
@@ -82,7 +82,7 @@ final class Chain: Sendable {
 
     /// Starts the bridge again, after it has ended.
     func restartBridge() async throws {
-        let program = try Program("opencode-bridge", ["serve"], environment: environment)
+        let program = try Program("agent-bridge", ["serve"], environment: environment)
         current.withLock { $0 = program }
         try await connected()
     }
@@ -98,7 +98,7 @@ final class Chain: Sendable {
 
     /// Runs a command of the bridge's with the same settings and waits for its end.
     func command(_ arguments: [String]) async throws -> (status: Int32, output: String) {
-        let program = try Program("opencode-bridge", arguments, environment: environment)
+        let program = try Program("agent-bridge", arguments, environment: environment)
         return (try await program.ended(), program.output)
     }
 
@@ -130,7 +130,7 @@ final class Chain: Sendable {
     func queueFile() throws -> String {
         let home = stack.directory.file("home")
         return try String(
-            contentsOfFile: home + "/.local/state/opencode-bridge/queue.jsonl", encoding: .utf8)
+            contentsOfFile: home + "/.local/state/agent-bridge/queue.jsonl", encoding: .utf8)
     }
 
     /// A turn of a session of its own, after which everything before has rung.

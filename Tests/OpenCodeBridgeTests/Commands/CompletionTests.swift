@@ -20,7 +20,7 @@ struct CompletionTests {
         #expect(
             check.missingFromManual.isEmpty && check.missingFromHelp.isEmpty && check.inconsistencies.isEmpty)
         let page = BridgeCommand.table.manualPage.replacing("\\-", with: "-")
-        #expect(page.contains("OPENCODE_PASSWORD") && page.contains("\nopencode-bridge hook AGENT"))
+        #expect(page.contains("OPENCODE_PASSWORD") && page.contains("\nagent-bridge hook AGENT"))
         for row in Settings.table where row != Settings.pairing.row {
             #expect(BridgeCommand.table.help().contains("  \(row.name), \(row.flag)"))
         }
@@ -29,19 +29,19 @@ struct CompletionTests {
     @Test(
         "bash completes commands, agents, flags and files",
         arguments: [
-            (["opencode-bridge", "che"], ["check"]),
-            (["opencode-bridge", "hook", "c"], ["claude-code", "codex"]),
-            (["opencode-bridge", "serve", "--relay-u"], ["--relay-url"]),
-            (["opencode-bridge", "--relay-u"], ["--relay-url"]),
-            (["opencode-bridge", "serve", "--request-wait", ""], []),
-            (["opencode-bridge", "serve", "--config", "/etc/hostn"], ["/etc/hostname"]),
-            (["opencode-bridge", "hook", "codex", "in"], ["install"]),
-            (["opencode-bridge", "hook", "codex", "install", "--pri"], ["--print", "--private-sessions"]),
-            (["opencode-bridge", "completion", "z"], ["zsh"]),
-            (["opencode-bridge", "pair", "--sch"], ["--scheme"]),
-            (["opencode-bridge", "serve", "--sch"], []),
-            (["opencode-bridge", "pair", "--no"], ["--no-seal"]),
-            (["opencode-bridge", "seal", "--event-type", "comp"], ["complete"]),
+            (["agent-bridge", "che"], ["check"]),
+            (["agent-bridge", "hook", "c"], ["claude-code", "codex"]),
+            (["agent-bridge", "serve", "--relay-u"], ["--relay-url"]),
+            (["agent-bridge", "--relay-u"], ["--relay-url"]),
+            (["agent-bridge", "serve", "--request-wait", ""], []),
+            (["agent-bridge", "serve", "--config", "/etc/hostn"], ["/etc/hostname"]),
+            (["agent-bridge", "hook", "codex", "in"], ["install"]),
+            (["agent-bridge", "hook", "codex", "install", "--pri"], ["--print", "--private-sessions"]),
+            (["agent-bridge", "completion", "z"], ["zsh"]),
+            (["agent-bridge", "pair", "--sch"], ["--scheme"]),
+            (["agent-bridge", "serve", "--sch"], []),
+            (["agent-bridge", "pair", "--no"], ["--no-seal"]),
+            (["agent-bridge", "seal", "--event-type", "comp"], ["complete"]),
         ])
     func bash(words: [String], found: [String]) throws { #expect(try check.bash(words) == found) }
 

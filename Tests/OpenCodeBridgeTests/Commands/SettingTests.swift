@@ -44,9 +44,27 @@ struct SettingTests {
         let flags = ["serve", "--relay-url", "https://flag", "--show-commands=off"]
         #expect(try configuration(flags, variables, file: settings).relay?.text == "https://flag")
         #expect(try !configuration(flags, variables, file: settings).options.showsCommands)
-        #expect(try configuration().stateDirectory == "/home/ada/.local/state/opencode-bridge")
+        #expect(try configuration().stateDirectory == "/home/ada/.local/state/agent-bridge")
         #expect(
-            try configuration([], ["XDG_STATE_HOME": "/var/x"]).stateDirectory == "/var/x/opencode-bridge")
+            try configuration([], ["XDG_STATE_HOME": "/var/x"]).stateDirectory == "/var/x/agent-bridge")
+    }
+
+    @Test("the directories of the bridge's former name are used if only they exist")
+    func formerName() throws {
+        let home = NSTemporaryDirectory() + "home-" + UUID().uuidString
+        let files = FileManager.default
+        defer { try? files.removeItem(atPath: home) }
+        let environment = ["HOME": home]
+        for (directory, name) in [
+            ("opencode-bridge", "opencode-bridge"), ("agent-bridge", "agent-bridge"),
+        ] {
+            for parent in [".config", ".local/state"] {
+                try files.createDirectory(
+                    atPath: "\(home)/\(parent)/\(directory)", withIntermediateDirectories: true)
+            }
+            #expect(StateDirectory.standard(environment) == "\(home)/.local/state/\(name)")
+            #expect(SettingSources.standardFile(environment) == "\(home)/.config/\(name)/config")
+        }
     }
 
     @Test("a relay elsewhere needs HTTPS")
@@ -78,7 +96,7 @@ struct SettingTests {
         }
         #expect(
             other?.problems == [
-                "RELAY_URL in /home/ada/.config/opencode-bridge/config is not a setting of this program"
+                "RELAY_URL in /home/ada/.config/agent-bridge/config is not a setting of this program"
             ])
     }
 

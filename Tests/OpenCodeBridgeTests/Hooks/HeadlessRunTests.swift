@@ -47,7 +47,7 @@ struct HeadlessRunTests {
     @Test("Gemini CLI is headless with a prompt, or without a terminal")
     func gemini() {
         let shell = AgentProcess(
-            arguments: ["bash", "-c", "opencode-bridge hook gemini"], hasTerminal: false)
+            arguments: ["bash", "-c", "agent-bridge hook gemini"], hasTerminal: false)
         func process(_ arguments: [String], _ hasTerminal: Bool = true) -> AgentProcess {
             AgentProcess(
                 arguments: ["node", "/usr/lib/node_modules/@google/gemini-cli/dist/index.js"] + arguments,

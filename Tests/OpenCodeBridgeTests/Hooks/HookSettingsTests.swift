@@ -17,7 +17,7 @@ struct HookSettingsTests {
     @Test("hooks are added once for each event, in the agents' format", arguments: [0, 1, 2])
     func installs(index: Int) throws {
         let settings = Self.all[index]
-        let new = try settings.installed(in: [:], program: "opencode-bridge")
+        let new = try settings.installed(in: [:], program: "agent-bridge")
         let events = try #require(new["hooks"]?.object)
         let hooks = settings.hooks.filter { $0.part != .notices }
         #expect(events.members.map(\.name) == hooks.map(\.event))
@@ -26,19 +26,19 @@ struct HookSettingsTests {
             #expect(group["matcher"]?.string == hook.matcher)
             #expect(
                 group["hooks"] == [
-                    ["type": "command", "command": .string("opencode-bridge hook \(settings.name)")]
+                    ["type": "command", "command": .string("agent-bridge hook \(settings.name)")]
                 ])
             #expect(HookAgent(name: settings.name) == settings.agent)
         }
-        #expect(try settings.installed(in: new, program: "/other/opencode-bridge") == new)
+        #expect(try settings.installed(in: new, program: "/other/agent-bridge") == new)
         #expect(try settings.uninstalled(from: new) == [:])
     }
 
     @Test("hooks that wait for answers replace others and have the agent's time limit", arguments: [0, 1, 2])
     func answers(index: Int) throws {
         let settings = Self.all[index]
-        let plain = try settings.installed(in: [:], program: "opencode-bridge")
-        let new = try settings.installed(in: plain, program: "opencode-bridge", answers: true)
+        let plain = try settings.installed(in: [:], program: "agent-bridge")
+        let new = try settings.installed(in: plain, program: "agent-bridge", answers: true)
         #expect((new != plain) == settings.canAnswer)
         for hook in settings.hooks {
             let commands = try #require(new["hooks"]?[hook.event]?.array).flatMap { $0["hooks"]?.array ?? [] }
@@ -49,10 +49,10 @@ struct HookSettingsTests {
             #expect(command["timeout"] == (hook.part == .answers ? 600 : nil))
             #expect((command["statusMessage"] != nil) == (hook.part == .answers && settings.agent == .codex))
         }
-        #expect(try settings.installed(in: new, program: "/other/opencode-bridge", answers: true) == new)
+        #expect(try settings.installed(in: new, program: "/other/agent-bridge", answers: true) == new)
         #expect(try settings.uninstalled(from: new) == [:])
-        let again = try settings.installed(in: new, program: "opencode-bridge")
-        #expect(try settings.installed(in: again, program: "opencode-bridge") == again)
+        let again = try settings.installed(in: new, program: "agent-bridge")
+        #expect(try settings.installed(in: again, program: "agent-bridge") == again)
         #expect(!String(decoding: again.encoded(), as: UTF8.self).contains("--answer"))
         #expect(again["hooks"]?["PostToolUse"] == nil)
     }
@@ -65,7 +65,7 @@ struct HookSettingsTests {
               "Stop": [{"hooks": [{"type": "command", "command": "say done", "timeout": 5}]}],
               "SessionStart": []}, "permissions": {"allow": ["Bash(ls)"]}}
             """)
-        let new = try HookSettings.claudeCode.installed(in: old, program: "opencode-bridge")
+        let new = try HookSettings.claudeCode.installed(in: old, program: "agent-bridge")
         #expect(new.object?.members.map(\.name) == ["model", "big", "hooks", "permissions"])
         #expect(new["hooks"]?["Stop"]?.array?.first == old["hooks"]?["Stop"]?.array?.first)
         #expect(new["hooks"]?["Stop"]?.array?.count == 2)
@@ -73,14 +73,16 @@ struct HookSettingsTests {
         #expect(try HookSettings.claudeCode.uninstalled(from: old) == old)
     }
 
-    @Test("the bridge's hook is recognized with a path, options and other hooks next to it")
-    func knows() throws {
+    @Test(
+        "the bridge's hook is recognized with a path, options, its former name and other hooks next to it",
+        arguments: StateDirectory.names)
+    func knows(name: String) throws {
         let old = try value(
             """
             {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"},
-              {"type": "command", "command": "BRIDGE_DEBUG=on '/opt/my tools/opencode-bridge' hook claude --debug"}]}]}}
+              {"type": "command", "command": "BRIDGE_DEBUG=on '/opt/my tools/\(name)' hook claude --debug"}]}]}}
             """)
-        let new = try HookSettings.claudeCode.installed(in: old, program: "opencode-bridge")
+        let new = try HookSettings.claudeCode.installed(in: old, program: "agent-bridge")
         #expect(new["hooks"]?["Stop"] == old["hooks"]?["Stop"])
         let without = try HookSettings.claudeCode.uninstalled(from: new)
         #expect(
@@ -93,7 +95,7 @@ struct HookSettingsTests {
         arguments: ["[]", #"{"hooks": []}"#, #"{"hooks": {"Stop": {}}}"#])
     func refuses(text: String) throws {
         #expect(throws: HookSettingsError.self) {
-            try HookSettings.claudeCode.installed(in: value(text), program: "opencode-bridge")
+            try HookSettings.claudeCode.installed(in: value(text), program: "agent-bridge")
         }
     }
 

@@ -43,12 +43,12 @@ struct SharedSecretTests {
         }
     }
 
-    @Test("a configured file is created only by `opencode-bridge pair`")
+    @Test("a configured file is created only by `agent-bridge pair`")
     func named() throws {
         let directory = try TestDirectory()
         let configuration = try configuration(["BRIDGE_RELAY_SECRET_FILE": directory.path + "/new/secret"])
         let problem = #expect(throws: ConfigurationError.self) { try SecretFile.read(configuration) }
-        #expect(problem?.problems.first?.contains("run `opencode-bridge pair` to make it") == true)
+        #expect(problem?.problems.first?.contains("run `agent-bridge pair` to make it") == true)
         let secret = try SecretFile.read(configuration, makesGivenFile: true)
         #expect(try SecretFile.read(configuration) == secret)
     }

@@ -175,9 +175,9 @@ struct InvocationTests {
                 "--url is \"ftp://example.com\": expected a URL that begins with https:// or http://"
             ),
             (["send", "--url="], "--url needs a value"),
-            (["seal", "--title", "t"], "relay seal moved to opencode-bridge seal"),
-            (["open"], "relay open moved to opencode-bridge open"),
-            (["pair"], "relay pair moved to opencode-bridge pair --standalone"),
+            (["seal", "--title", "t"], "relay seal moved to agent-bridge seal"),
+            (["open"], "relay open moved to agent-bridge open"),
+            (["pair"], "relay pair moved to agent-bridge pair --standalone"),
             (["stats", "--days=x"], "--days is \"x\": expected a whole number from 1 to 400"),
             (
                 ["deliveries", "--limit", "--follow"],

@@ -32,7 +32,7 @@ GALERA = "Galera"
 # and migrations that stop after each statement.
 VARIANTS = "Galera|PgBouncerTests|ContractTests/(adopted|unprepared)|^TransferTests|MySQLSchemaTests/interrupted"
 SHIPPED = ".build-deploy/programs"      # made by the image step
-PROGRAMS = "install -D -t .build-deploy/programs .build-deploy/relay .build-deploy/opencode-bridge .build/debug/apns-simulator"
+PROGRAMS = "install -D -t .build-deploy/programs .build-deploy/relay .build-deploy/agent-bridge .build/debug/apns-simulator"
 
 STEPS = [
     Step("sources", "formatting, layers of folders, links, and the tests of the tools", "Tests/Sources/all", BOTH, 240,
@@ -122,7 +122,7 @@ STEPS = [
 
     # The long ones, nightly. The programs are those that ./dev bench and soak use.
     Step("build-release", "release build", "swift build -c release --product relay && swift build -c release --product "
-         "apns-simulator && swift build -c release --product opencode-bridge", (NIGHTLY,), 1800, needs=("swift", "build"),
+         "apns-simulator && swift build -c release --product agent-bridge", (NIGHTLY,), 1800, needs=("swift", "build"),
          cores=2, quiet=900),
     Step("build-simulator", "debug build of the simulator", "swift build --product apns-simulator", (NIGHTLY,), 900,
          needs=("swift", "build"), cores=2, quiet=600),

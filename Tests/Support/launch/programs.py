@@ -138,7 +138,7 @@ class Bridge(Program):
         file.touch(0o600)
         file.write_text(secret)
         super().__init__("bridge", [
-            programs / "opencode-bridge", "serve", "--opencode-url", opencode.url, "--relay-url", relay.url,
+            programs / "agent-bridge", "serve", "--opencode-url", opencode.url, "--relay-url", relay.url,
             "--state-directory", state], directory, {"PATH": os.environ["PATH"]})
         self.wait_until_ready(lambda: "connected to OpenCode" in self.output)
 

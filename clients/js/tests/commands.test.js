@@ -1,4 +1,4 @@
-// opencode-bridge pair, seal and open are built on the Swift library: what one library makes, the other reads.
+// agent-bridge pair, seal and open are built on the Swift library: what one library makes, the other reads.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
@@ -15,7 +15,7 @@ function bridge(parameters, { link, input = "", status = 0 } = {}) {
     return done.stdout.trim();
 }
 
-test("a pairing of opencode-bridge pair is read here, and one made here by the commands", { skip }, async () => {
+test("a pairing of agent-bridge pair is read here, and one made here by the commands", { skip }, async () => {
     const json = bridge(["pair", "--standalone", "--relay-url", "https://relay.example.org", "--advertise-host", "http://a:4096", "--name", "srv", "--json"]);
     const pairing = await Pairing.parse(json);
     assert.deepEqual(
@@ -27,7 +27,7 @@ test("a pairing of opencode-bridge pair is read here, and one made here by the c
     assert.deepEqual([content.title, content.body], ["Grüße", "👍"]);
 });
 
-test("what is sealed here is opened by opencode-bridge open, and only under its type", { skip }, async () => {
+test("what is sealed here is opened by agent-bridge open, and only under its type", { skip }, async () => {
     const pairing = await Pairing.make({ hosts: ["a"], relayURL: "https://relay.example.org" });
     const content = { title: "Fix \"auth\"", body: "Done.\n👩‍💻", sessionID: "ses_1", serverID: "srv", eventID: "evt_1", sentAt: 1_795_350_000 };
     for (const [type, parameters] of [["permission", ["--event-type", "permission"]], ["build", ["--kind", "build"]], ["notify", []]]) {

@@ -115,7 +115,7 @@ export const texts = {
     pair: {
         welcome: "Your agents can ring you now",
         welcomeText: "Get notified when a coding agent finishes, fails or needs your permission — and answer from here. No account, no app store.",
-        steps: ["Run opencode-bridge pair at the computer", "Scan its code with this device's camera, or paste the link below",
+        steps: ["Run agent-bridge pair at the computer", "Scan its code with this device's camera, or paste the link below",
             "Allow notifications"],
         heading: "Pair", pasteLabel: "Pairing link", pastePlaceholder: "https://…/app/#pair=…", submit: "Continue",
         hint: "The link contains a secret. It stays on this device.",
@@ -137,8 +137,8 @@ export const texts = {
     },
 
     scan: {
-        start: "Scan the code", picture: "The camera's picture", hint: "Point the camera at the code that opencode-bridge pair shows.",
-        other: "This isn't a pairing code. Point the camera at the code that opencode-bridge pair shows.",
+        start: "Scan the code", picture: "The camera's picture", hint: "Point the camera at the code that agent-bridge pair shows.",
+        other: "This isn't a pairing code. Point the camera at the code that agent-bridge pair shows.",
         nothing: "No pairing code was found within 2 minutes. Try again, or paste the link.",
         problems: table({
             NotAllowedError: "The camera is blocked for this page. Allow it in the browser's or the system's settings, or paste the link.",
@@ -186,7 +186,7 @@ export const texts = {
         devices: "Devices", thisDevice: "This device", noDevices: "No device is registered.",
         lastPush: (status, when) => `Last push ${status} ${when}`, neverPushed: "No push yet",
         registered: (when) => `Registered ${when}`,
-        removeOther: "Rename or remove another device on that device. To remove all, run opencode-bridge pair --rotate.",
+        removeOther: "Rename or remove another device on that device. To remove all, run agent-bridge pair --rotate.",
         unpair: "Remove this pairing", unpairTitle: (name) => `Remove ${name}?`,
         unpairText: "This device stops ringing for it, and its notifications are deleted here. To pair again, you need the link.",
         unpairAction: "Remove", unpaired: "Removed.", unpairedLater: "Removed here. The relay is told when it can be reached.",
@@ -235,7 +235,7 @@ export const texts = {
         },
         push: {
             none: ["The relay hasn't pushed to this device yet.",
-                "Ring this device from Settings. If that works, the computer sends nothing: run opencode-bridge check there."],
+                "Ring this device from Settings. If that works, the computer sends nothing: run agent-bridge check there."],
             sent: (when) => [`The push service accepted a push ${when}.`,
                 "If it didn't ring: check Do Not Disturb, Focus and battery saving on this device."],
             muted: (when) => [`A push was muted by this device's settings ${when}.`,
@@ -250,7 +250,7 @@ export const texts = {
         clock: { ok: ["This device's clock agrees with the relay's."],
             bad: (minutes) => [`This device's clock is off by ${minutes} minutes.`,
             "Set the time automatically. Encrypted texts may be marked as late."], unknown: ["The relay's time isn't known."] },
-        pairing: { none: ["This device has no pairing.", "Pair it with the link of opencode-bridge pair."] },
+        pairing: { none: ["This device has no pairing.", "Pair it with the link of agent-bridge pair."] },
     },
 
     errors: table({

@@ -42,7 +42,7 @@ export class Relay extends Program {
 
     /** The link that the bridge shows for a new pairing. */
     pairingLink() {
-        const { stdout, stderr } = spawnSync(join(programs, "opencode-bridge"),
+        const { stdout, stderr } = spawnSync(join(programs, "agent-bridge"),
             ["pair", "--standalone", "--local", "--insecure-relay", "--relay-url", this.url, "--name", "studio.local"],
             { env: { PATH: process.env.PATH, HOME: this.profile }, encoding: "utf8" });
         const link = stdout.split("\n").find((line) => line.startsWith(`${this.url}/app/#pair=`));
