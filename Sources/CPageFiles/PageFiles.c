@@ -102,6 +102,9 @@ static const unsigned char src_platform_js[] = {
 static const unsigned char src_preferences_js[] = {
 #embed "../../clients/web/src/preferences.js"
 };
+static const unsigned char src_presence_js[] = {
+#embed "../../clients/web/src/presence.js"
+};
 static const unsigned char src_pushes_js[] = {
 #embed "../../clients/web/src/pushes.js"
 };
@@ -228,6 +231,7 @@ static const struct page_file files[] = {
     FILE("src/pairings.js", src_pairings_js),
     FILE("src/platform.js", src_platform_js),
     FILE("src/preferences.js", src_preferences_js),
+    FILE("src/presence.js", src_presence_js),
     FILE("src/pushes.js", src_pushes_js),
     FILE("src/questions.js", src_questions_js),
     FILE("src/registration.js", src_registration_js),

@@ -48,6 +48,7 @@ post("/v1/activity/unregister", models.ActivityUnregisterRequest, models.Ok, **s
 asked = {"eventType": "permission", "sessionID": "ses_2", "eventID": "e2", "title": "May I?"}
 sent = post("/v1/event", models.EventRequest, models.EventAnswer, **asked)
 assert sent.sent == 1 and sent.deliveries[0].status.value == "sent", sent
+assert post("/v1/presence", models.PresenceRequest, models.Ok, seconds=0).ok
 post("/v1/ack", models.AcknowledgeRequest, models.AcknowledgeAnswer, eventID="e2")
 post("/v1/reply", models.ReplyRequest, models.ReplyAnswer, eventID="e2", action="once")
 waited = post("/v1/reply/wait", models.ReplyWaitRequest, models.ReplyWaitAnswer, eventID="e2", timeout=0)

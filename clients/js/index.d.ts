@@ -593,6 +593,11 @@ export class Relay {
      * so that they remove the event's notification; see `PushPayload.clear`.
      */
     acknowledge(eventID: string, options?: RequestOptions & { clear?: boolean }): Promise<void>;
+    /**
+     * Says that a person looks at the app for the next `seconds`, at most 300, so that completed runs needn't ring; 0 if no
+     * longer. Repeat it while the app is visible. `deviceID` is the one of the registration.
+     */
+    reportPresence(seconds: number, options?: RequestOptions & { deviceID?: string }): Promise<void>;
     /** Replies to an event. Returns whether it is the event's reply; another one may have come first. */
     reply(
         eventID: string, reply: { action: string; text?: string } | { sealed: string; action?: string },

@@ -302,7 +302,7 @@ enum Settings {
     )
     static let registrationsPerMinute = Setting(
         "RELAY_REGISTRATIONS_PER_MINUTE", .limits, .integer(0...10_000_000), default: 120,
-        "Registrations, unregistrations, lists, history requests, acknowledgements and replies per minute "
+        "Registrations, unregistrations, lists, presence, history requests, acknowledgements and replies per minute "
             + "of one secret, counted together. 0: no limit.")
     static let unknownSecretsPerMinute = Setting(
         "RELAY_UNKNOWN_SECRETS_PER_MINUTE", .limits, .integer(0...10_000_000), default: 600,

@@ -18,6 +18,8 @@ struct DevicePreferences: Hashable, Sendable {
     var perDay: Int?
     /// Whether the update of a Live Activity takes the place of the alert of the same event.
     var activityReplacesAlert = false
+    /// Until when somebody looks at the secret's agents; not a part of the registration.
+    var lookingUntil: EpochMilliseconds?
     /// The registration's unknown values, except time zones, which are kept.
     var unknown: Set<RequestField> = []
 
@@ -158,6 +160,7 @@ extension DevicePreferences {
         var writer = JSON.Writer()
         writer.beginObject()
         writeMembers(to: &writer)
+        if let lookingUntil { writer.member("lookingUntil", lookingUntil) }
         if !unknown.isEmpty { writer.member("unknown", RequestField.allCases.filter(unknown.contains)) }
         writer.endObject()
         return writer.finish()
@@ -206,6 +209,7 @@ extension DevicePreferences {
             return
         }
         self = preferences
+        lookingUntil = object["lookingUntil"]?.int.map { EpochMilliseconds($0) }
         let names = object["unknown"]?.array ?? []
         unknown.formUnion(names.compactMap { $0.string.flatMap(RequestField.init(rawValue:)) })
     }

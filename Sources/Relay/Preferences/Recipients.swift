@@ -5,6 +5,8 @@ struct Recipients: Sendable {
     private(set) var devices: [Device]
     /// In the order of `devices`; empty if no device has preferences.
     private var parsed: [DevicePreferences] = []
+    /// Until when somebody looks at the secret's agents; also of devices that were left out since.
+    private var lookingUntil: EpochMilliseconds?
 
     /// All of these devices.
     init(_ devices: [Device] = []) {
@@ -14,6 +16,7 @@ struct Recipients: Sendable {
         parsed = devices.indices.map { index in
             devices[index].details.preferences.map { DevicePreferences(stored: $0) } ?? .none
         }
+        lookingUntil = parsed.compactMap(\.lookingUntil).max()
     }
 
     var count: Int { devices.count }
@@ -32,6 +35,11 @@ struct Recipients: Sendable {
         return preferences(index)
     }
 
+    /// Whether a push of this kind needn't ring, because somebody looks at the secret's agents.
+    func areLooking(_ kind: String?, at now: EpochMilliseconds) -> Bool {
+        kind == EventType.complete.rawValue && lookingUntil.map { $0 > now } ?? false
+    }
+
     /// Whether a device limits how many pushes it gets.
     var haveFrequency: Bool { parsed.contains(where: \.hasFrequency) }
 
@@ -44,6 +52,7 @@ struct Recipients: Sendable {
     func choose(_ chosen: [Int]) -> Recipients {
         var some = Recipients()
         some.devices = chosen.map { devices[$0] }
+        some.lookingUntil = lookingUntil
         if !parsed.isEmpty { some.parsed = chosen.map { parsed[$0] } }
         return some
     }

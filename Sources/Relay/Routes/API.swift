@@ -27,6 +27,7 @@ struct API: Sendable {
         router.on(
             .post, RouteName.activityUnregister.path,
             tenant(.activityUnregister, ActivityUnregisterRoute.self))
+        router.on(.post, RouteName.presence.path, tenant(.presence, PresenceRoute.self))
         router.on(.post, RouteName.event.path, tenant(.event, EventRoute.self))
         router.on(.post, RouteName.notify.path, tenant(.notify, NotifyRoute.self))
         router.on(.post, RouteName.historyList.path, tenant(.historyList, HistoryListRoute.self))

@@ -47,10 +47,7 @@ struct RegisterRequest: RequestBody {
             try DevicePreferences(fields)
         }
         ignored = preferences?.ignored(rules.timeZones) ?? []
-        let installationID = try fields.optional(.installationID) { bytes in
-            (1...Bounds.installationCountMax).contains(bytes.count)
-                && bytes.allSatisfy { (0x20...0x7E).contains($0) }
-        }
+        let installationID = try fields.installationID()
         let sealed = try fields.integers(.sealed).map { numbers throws(APIError) in
             guard let versions = SealedVersions(numbers) else {
                 throw APIError(.invalidField, field: .sealed)
@@ -173,5 +170,15 @@ extension RequestFields {
         guard let text = try optional(.bundleID) else { return nil }
         guard let topic = APNs.Topic(text) else { throw APIError(.invalidField, field: .bundleID) }
         return topic
+    }
+}
+
+extension RequestFields {
+    /// The app's name for its installation.
+    func installationID() throws(APIError) -> String? {
+        try optional(.installationID) { bytes in
+            (1...Bounds.installationCountMax).contains(bytes.count)
+                && bytes.allSatisfy { (0x20...0x7E).contains($0) }
+        }
     }
 }

@@ -35,6 +35,8 @@ enum Bounds {
     static let kindCountMax = 32
     /// Maximum event types and kinds in a device's preferences.
     static let kindsMax = 64
+    /// The longest time for which a person says that they look at their agents.
+    static let presenceSecondsMax = 300
     /// How often the log has the same name of a time zone that isn't known.
     static let unknownZoneInterval: Duration = .seconds(3_600)
     /// Maximum such names in the log within that time.

@@ -36,6 +36,7 @@ enum RequestField: String, CaseIterable, Sendable {
     case preferencesActivityReplacesAlert = "preferences.activityReplacesAlert"
     case installationID = "deviceID"
     case sealed
+    case presenceSeconds = "seconds"
     case pushToStartToken
     case attributesType
     case widgetPushToken
@@ -157,6 +158,7 @@ enum RequestField: String, CaseIterable, Sendable {
             "2 to \(Bounds.sealedCountMax) characters of base64url without padding, with \(SealedText.version) as the first "
                 + "byte; in a registration a list of at most \(Bounds.sealedVersionsMax) "
                 + "whole numbers from 1 to \(Bounds.sealedVersionMax), without duplicates"
+        case .presenceSeconds: "whole seconds from 0 to \(Bounds.presenceSecondsMax)"
         case .eventType: Self.eventTypes
         case .sessionID, .serverID: "a string of 1 to \(Bounds.identifierBytesMax) bytes without NUL"
         case .eventID: "a string of 1 to \(Bounds.eventIDBytesMax) bytes without NUL"

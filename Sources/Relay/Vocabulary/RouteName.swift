@@ -10,6 +10,7 @@ enum RouteName: String, CaseIterable, Sendable {
     case list = "POST /v1/device/list"
     case activityRegister = "POST /v1/activity/register"
     case activityUnregister = "POST /v1/activity/unregister"
+    case presence = "POST /v1/presence"
     case event = "POST /v1/event"
     case notify = "POST /v1/notify"
     case historyList = "POST /v1/history/list"

@@ -141,6 +141,7 @@ struct OpenAPIAnswerTests {
             }
             #expect(await check("/v1/schedule/list", [:]) == 200)
             #expect(await check("/v1/schedule/cancel", ["name": "n"]) == 200)
+            #expect(await check("/v1/presence", ["seconds": 60]) == 200)
         }
     }
 
@@ -247,7 +248,7 @@ struct OpenAPIAnswerTests {
                         "secret": .string(RelayFixture.secret), "deviceToken": "aa00",
                         "eventType": "complete", "sessionID": "s", "notification": ["title": "t"],
                         "all": true, "eventID": path.name == "/v1/notify" ? "n" : "e", "action": "once",
-                        "activityToken": "bb00", "outcome": "taken",
+                        "activityToken": "bb00", "outcome": "taken", "seconds": 60,
                     ]
                     let body = isSchedule ? schedule : other
                     for isGiven in [false, true] {

@@ -57,6 +57,7 @@ struct OpenAPITests {
             ])
         #expect(properties("ActivityUnregisterRequest") == ["secret", "sessionID", "activityToken"])
         #expect(properties("ListRequest") == ["secret"])
+        #expect(properties("PresenceRequest") == ["secret", "seconds", "deviceID"])
         #expect(
             properties("NotifyRequest")
                 == [
@@ -89,7 +90,8 @@ struct OpenAPITests {
         let requests = [
             ("RegisterRequest", ""), ("UnregisterRequest", ""), ("EventRequest", ""), ("NotifyRequest", ""),
             ("ActivityRegisterRequest", ""), ("ActivityUnregisterRequest", ""),
-            ("ListRequest", ""), ("HistoryListRequest", ""), ("HistoryReadRequest", ""),
+            ("ListRequest", ""), ("PresenceRequest", ""), ("HistoryListRequest", ""),
+            ("HistoryReadRequest", ""),
             ("AcknowledgeRequest", ""), ("ReplyRequest", ""), ("ReplyWaitRequest", ""),
             ("ReplyResultRequest", ""),
             ("WebPush", "webPush."), ("WebPushKeys", "webPush.keys."), ("Notification", "notification."),
@@ -117,6 +119,9 @@ struct OpenAPITests {
         let timeout = schemas["ReplyWaitRequest"]?["properties"]?["timeout"]
         #expect(timeout?["maximum"]?.int == Bounds.replyWaitSecondsMax)
         #expect(timeout?["default"]?.int == Bounds.replyWaitSecondsDefault)
+        #expect(
+            schemas["PresenceRequest"]?["properties"]?["seconds"]?["maximum"]?.int
+                == Bounds.presenceSecondsMax)
         #expect(schemas["Secret"]?["minLength"]?.int == 1)
         #expect(schemas["NewSecret"]?["minLength"]?.int == RequestRules().secretBytesMin)
         #expect(schemas["NewSecret"]?["maxLength"]?.int == Bounds.secretBytesMax)
@@ -139,7 +144,7 @@ struct OpenAPITests {
             schemas["QuietHours"]?["properties"]?["timeZone"]?["maxLength"]?.int == TimeZones.nameBytesMax)
         #expect(schemas["Identifier"]?["maxLength"]?.int == Bounds.identifierBytesMax)
         #expect(
-            schemas["RegisterRequest"]?["properties"]?["deviceID"]?["pattern"]
+            schemas["InstallationID"]?["pattern"]
                 == .string("^[ -~]{1,\(Bounds.installationCountMax)}$"))
         #expect(schemas["Sealed"]?["maxLength"]?.int == Bounds.sealedCountMax)
         #expect(schemas["SealedVersions"]?["maxItems"]?.int == Bounds.sealedVersionsMax)

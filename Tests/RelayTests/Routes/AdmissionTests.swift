@@ -15,6 +15,7 @@ struct AdmissionTests {
         .list: [:],
         .activityRegister: ["sessionID": "s", "activityToken": "cc00"],
         .activityUnregister: ["sessionID": "s"],
+        .presence: ["seconds": 60],
         .event: ["eventType": "error", "sessionID": "s"],
         .notify: ["title": "t"],
         .historyList: [:],

@@ -147,6 +147,15 @@ export class Relay {
     }
 
     /**
+     * Says that a person looks at the app for the next `seconds` (at most 300, 0 if no longer), so that completed runs needn't
+     * ring. `deviceID` is the one of the registration.
+     */
+    async reportPresence(seconds, { deviceID, signal, ...rest } = {}) {
+        checkMembers(rest, ["deviceID", "signal"], "options");
+        await this.#post("/v1/presence", { seconds, deviceID }, signal);
+    }
+
+    /**
      * Replies to an event with `{ action, text }`, or with `{ sealed }` from `SealedReply.seal`.
      *
      * Returns whether it is the event's reply; another one may have come first.

@@ -337,8 +337,10 @@ test("sealed notifications are announced only for pairings with a key", async ()
 test("an event is acknowledged, replied to and waited for", async () => {
     const known = { acknowledgedAt: "2026-11-23T12:40:02.004Z", reply: { at: "2026-11-23T12:40:02.004Z", action: "once" } };
     const taken = { status: 409, body: { ok: false, error: "The event has another reply.", code: "already_replied" } };
-    await withRelay([{}, {}, taken, { body: { ok: true, ...known } }, { body: { ok: true } }], async (relay, server) => {
+    await withRelay([{}, {}, {}, {}, taken, { body: { ok: true, ...known } }, { body: { ok: true } }], async (relay, server) => {
         await relay.acknowledge("evt");
+        await relay.reportPresence(90, { deviceID: "app" });
+        await relay.reportPresence(0);
         assert.equal(await relay.reply("evt", { action: "once", text: "yes" }), true);
         assert.equal(await relay.reply("evt", { sealed: "AQ" }), false);
         assert.deepEqual(await relay.waitForReply("evt"), { ...known, result: undefined });
@@ -348,6 +350,8 @@ test("an event is acknowledged, replied to and waited for", async () => {
         await assert.rejects(relay.reply("evt", { sealed: "AQ", text: "yes" }), TypeError);
         assert.deepEqual(server.received.map(({ path, body }) => [path, body]), [
             ["/v1/ack", { secret, eventID: "evt" }],
+            ["/v1/presence", { secret, seconds: 90, deviceID: "app" }],
+            ["/v1/presence", { secret, seconds: 0 }],
             ["/v1/reply", { secret, eventID: "evt", action: "once", text: "yes" }],
             ["/v1/reply", { secret, eventID: "evt", sealed: "AQ" }],
             ["/v1/reply/wait", { secret, eventID: "evt", timeout: 20 }],

@@ -74,6 +74,7 @@ export async function sender(pairing: Pairing, signal: AbortSignal): Promise<num
     await relay.notify({ pushType: "voip" });
     // @ts-expect-error: made by parse() or make()
     new Pairing();
+    await relay.reportPresence(90, { deviceID: "app" });
     const { reply } = await relay.waitForReply("evt_1", { timeout: 10 });
     if (reply?.sealed) await SealedReply.open({ keys: pairing.keys, eventID: "evt_1", sealed: reply.sealed });
     const questions = [{ text: "Which?", options: [{ label: "SQLite" }], allowsText: true }];

@@ -5,6 +5,7 @@ import { icon } from "./icons.js";
 import { useStoredKeys } from "./keys.js";
 import { isPairingFragment } from "./link.js";
 import { isTabOnIOS } from "./platform.js";
+import { Presence } from "./presence.js";
 import { routeOf } from "./routes.js";
 import { texts } from "./texts.js";
 import { checkView } from "./views/check.js";
@@ -74,14 +75,16 @@ async function start() {
 
     app.observe(draw);
     addEventListener("hashchange", show);
-    const refresh = (options) => void app.refresh(options).catch(() => {});
+    const presence = new Presence(() => app.pairings);
+    // After the registration, which would end it.
+    const refresh = (options) => void app.refresh(options).catch(() => {}).then(() => presence.update());
     const setOnline = () => {
         frame.setOffline(!navigator.onLine);
         if (navigator.onLine) refresh({ force: true });
     };
     addEventListener("online", setOnline);
     addEventListener("offline", setOnline);
-    document.addEventListener("visibilitychange", () => !document.hidden && refresh());
+    document.addEventListener("visibilitychange", () => (document.hidden ? void presence.update() : refresh()));
     navigator.serviceWorker?.addEventListener("message", ({ data }) => {
         if (typeof data?.open === "string" && /^#\//.test(data.open)) go(data.open);
     });

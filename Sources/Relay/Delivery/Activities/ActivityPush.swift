@@ -46,9 +46,13 @@ extension ActivityContent {
             }
             let now = services.shared.clock.now
             let isReplacing = token.deviceID.map(replacing.contains) ?? false
-            let preferences = recipients.preferences(of: token.deviceID)
+            let wish =
+                recipients.areLooking(type.rawValue, at: now)
+                ? .muted
+                : recipients.preferences(of: token.deviceID)?.wish(
+                    for: type.rawValue, at: now, zone: services.zone)
             let sound = isReplacing ? app.push.sound : nil
-            let alert = alert(plan, preferences, isReplacing, sound, services)
+            let alert = alert(plan, wish, isReplacing, sound)
             let notification = Notification(
                 topic: topic, pushType: .liveactivity, priority: plan.priority,
                 expiration: UInt64(max(0, now + plan.timeToLive.inMilliseconds) / 1_000),
@@ -62,12 +66,9 @@ extension ActivityContent {
 
     /// The alert, as the device's preferences allow it; a start must have one.
     private func alert(
-        _ plan: ActivityPlan, _ preferences: DevicePreferences?, _ isReplacing: Bool, _ sound: String?,
-        _ services: LoopServices
+        _ plan: ActivityPlan, _ wish: DevicePreferences.Wish?, _ isReplacing: Bool, _ sound: String?
     ) -> Alert {
         guard plan.alerts || isReplacing else { return .none }
-        let wish = preferences?.wish(
-            for: type.rawValue, at: services.shared.clock.now, zone: services.zone)
         switch wish {
         case .muted? where plan.event != .start: return .none
         case .muted?, .quiet?: return .silent

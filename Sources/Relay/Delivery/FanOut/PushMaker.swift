@@ -156,6 +156,7 @@ struct PushMaker {
 
     private func way(for index: Int, _ usual: PushStyle) -> Delivery {
         guard !recipients.preferences.isEmpty else { return .now(usual) }
+        guard !content.isAlert || !recipients.areLooking(content.kind, at: now) else { return .muted }
         guard !full.contains(recipients.devices[index].id) else { return .muted }
         let wanted = recipients.preferences(index)
         var style = usual
