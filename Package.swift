@@ -41,7 +41,7 @@ let package = Package(
     products: [
         .executable(name: "relay", targets: ["Relay"]),
         .executable(name: "apns-simulator", targets: ["APNsSimulator"]),
-        .executable(name: "agent-bridge", targets: ["OpenCodeBridge"]),
+        .executable(name: "agent-bridge", targets: ["AgentBridge"]),
         // For tests: programs that preload it go by another wall clock.
         .library(name: "WallClock", type: .dynamic, targets: ["CWallClock"]),
     ],
@@ -98,7 +98,7 @@ let package = Package(
             ],
             swiftSettings: cFacing, linkerSettings: hardened),
         .executableTarget(
-            name: "OpenCodeBridge",
+            name: "AgentBridge",
             dependencies: [
                 "Delays", "JSON", "Network", "Programs", "PushSealing", "QRCode", "Storage", "WebClient",
             ],
@@ -168,9 +168,9 @@ let package = Package(
             ],
             exclude: ["MCP/initialize.json"]),
         tests(
-            "OpenCodeBridgeTests",
+            "AgentBridgeTests",
             [
-                "Delays", "HTTPServer", "JSON", "Network", "OpenCodeBridge", "ProgramTesting", "Programs",
+                "Delays", "HTTPServer", "JSON", "Network", "AgentBridge", "ProgramTesting", "Programs",
                 "PushSealing", "QRCode", "WebClient",
             ],
             exclude: ["Hooks/captures", "Streams"]),

@@ -14,7 +14,7 @@ from .step import Step, selected
 
 ROOT = Path(__file__).resolve().parents[3]
 # Dependencies of tests that Package.swift doesn't list: programs they start and files they read.
-PROGRAMS = {"EndToEndTests": ["Relay", "APNsSimulator", "OpenCodeBridge"]}
+PROGRAMS = {"EndToEndTests": ["Relay", "APNsSimulator", "AgentBridge"]}
 READ_BY_TESTS = [
     (re.compile(r"(docs/.*|[A-Z]+\.md|deploy/.*|dev)$"), "RelayTests"),
     (re.compile(r"clients/(web|js/src)/.*"), "RelayTests"),

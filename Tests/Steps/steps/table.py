@@ -7,7 +7,7 @@ BOTH = (EVERYDAY, ALL)
 
 # Suites of code that shares memory between threads, which ThreadSanitizer watches.
 THREADED = ("NetworkTests|HTTPServerTests|HTTP2Tests|APNsTests|WebPushTests|StorageTests|RelayTests|APNsSimulatorTests"
-            "|OpenCodeBridgeTests")
+            "|AgentBridgeTests")
 # End-to-end suites that together pass through every part of the programs.
 CHOSEN = "|".join(f"{name}Tests" for name in (
     "Chain", "Check", "ClientBehaviour", "Compatibility", "Copy", "FanOut", "Hook", "Lifecycle", "Outcome", "ReplyChain", "Schedule",
