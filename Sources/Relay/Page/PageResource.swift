@@ -2,20 +2,22 @@ import HTTPServer
 import PageFiles
 import Storage
 
-/// A file of the web page as HTTP serves it: plain or compressed, or unchanged since the client read it.
+/// What browsers may do with the files of a page.
+struct PagePolicy: Sendable {
+    /// The value of `Content-Security-Policy`.
+    let content: String
+    /// The value of `Permissions-Policy`.
+    let permissions: String
+
+    /// The policy of the web page under `/app/`.
+    static let app = PagePolicy(
+        content:
+            "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        permissions: "camera=(self)")
+}
+
+/// A file of a page as HTTP serves it: plain or compressed, or unchanged since the client read it.
 struct PageResource: Sendable {
-    /// The fields of every response.
-    ///
-    /// With `no-cache`, browsers ask each time whether a file has changed, so they never mix the files of two versions.
-    private static let headers: [(name: String, value: String)] = [
-        ("Cache-Control", "no-cache"), ("Vary", "Accept-Encoding"),
-        (
-            "Content-Security-Policy",
-            "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-        ),
-        ("Permissions-Policy", "camera=(self)"), ("Referrer-Policy", "no-referrer"),
-        ("X-Content-Type-Options", "nosniff"),
-    ]
     private static let types: [Substring: String] = [
         "css": "text/css; charset=utf-8", "html": "text/html; charset=utf-8",
         "js": "text/javascript; charset=utf-8", "png": "image/png", "svg": "image/svg+xml",
@@ -25,10 +27,19 @@ struct PageResource: Sendable {
     private let file: PageFile
     private let type: String
     private let digest: String
+    /// The fields of every response.
+    private let headers: [(name: String, value: String)]
 
     /// A file with its type and its SHA-256.
-    init(_ file: PageFile) {
+    ///
+    /// With `no-cache`, browsers ask each time whether a file has changed, so they never mix the files of two versions.
+    init(_ file: PageFile, policy: PagePolicy = .app) {
         self.file = file
+        headers = [
+            ("Cache-Control", "no-cache"), ("Vary", "Accept-Encoding"),
+            ("Content-Security-Policy", policy.content), ("Permissions-Policy", policy.permissions),
+            ("Referrer-Policy", "no-referrer"), ("X-Content-Type-Options", "nosniff"),
+        ]
         type = file.path.split(separator: ".").last.flatMap { Self.types[$0] } ?? "application/octet-stream"
         digest = Digest256(of: file.bytes).hex
     }
@@ -38,7 +49,7 @@ struct PageResource: Sendable {
         let compressed = Self.acceptsGzip(request) ? file.compressed : nil
         // Each form has its own tag, as strong ones must (RFC 9110, section 8.8.3.3).
         let tag = compressed == nil ? "\"\(digest)\"" : "\"\(digest)-gzip\""
-        var headers = Headers(Self.headers)
+        var headers = Headers(headers)
         headers.append("ETag", tag)
         guard !Self.has(tag, request) else { return Response(status: 304, headers: headers) }
         headers.append("Content-Type", type)
