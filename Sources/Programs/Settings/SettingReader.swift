@@ -4,6 +4,8 @@ import Spelling
 package struct SettingReader {
     /// The problems so far, each a sentence that starts with the name as given.
     package private(set) var problems: [String] = []
+    /// The settings read so far.
+    package private(set) var inForce: [SettingInForce] = []
     private let sources: SettingSources
     private let known: [SettingRow]
     /// The beginnings of the program's variables: `RELAY_`.
@@ -23,7 +25,12 @@ package struct SettingReader {
     package mutating func read<Value>(_ setting: Setting<Value>) -> Value {
         let row = setting.row
         assert(known.contains(row), "\(row.name) is not in the table of settings")
-        guard let given = find(row) else { return setting.defaultValue }
+        let given = find(row)
+        if !inForce.contains(where: { $0.row == row }) {
+            inForce.append(
+                SettingInForce(row: row, text: row.isSecret ? nil : given?.text, place: given?.name))
+        }
+        guard let given else { return setting.defaultValue }
         switch setting.type.parse(given.text) {
         case .success(let value):
             return value

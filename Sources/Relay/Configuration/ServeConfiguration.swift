@@ -12,6 +12,8 @@ struct ServeConfiguration: Sendable {
     var webPush: WebPushConfiguration?
     var delivery: DeliveryConfiguration
     var log: LogConfiguration
+    /// The settings as they were given, in the order of ``Settings/table``, without secrets.
+    let inForce: [SettingInForce]
 
     /// Reads all settings.
     ///
@@ -31,6 +33,8 @@ struct ServeConfiguration: Sendable {
             throw ConfigurationError(reader.problems, command: "relay serve")
         }
         self.apns = apns
+        let read = reader.inForce
+        inForce = Settings.served.compactMap { row in read.first { $0.row == row } }
     }
 }
 

@@ -1,0 +1,16 @@
+/// A setting as a program uses it, for people to read: of a secret only whether it is set.
+package struct SettingInForce: Sendable, Equatable {
+    /// The setting.
+    package let row: SettingRow
+    /// The text that was given; `nil` for a secret, and if the default applies.
+    package let text: String?
+    /// The name under which it was given, such as its flag; `nil` if the default applies.
+    package let place: String?
+
+    /// A setting from its parts.
+    package init(row: SettingRow, text: String?, place: String?) {
+        self.row = row
+        self.text = text
+        self.place = place
+    }
+}
