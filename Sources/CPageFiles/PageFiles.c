@@ -1,4 +1,4 @@
-// The files of the web page, listed in clients/web/src/files.js. A file is embedded here and is in the table below.
+// The files of the web page, listed in clients/web/src/files.js, and of the console. A file is embedded here and is in a table below.
 #include "CPageFiles.h"
 
 #pragma clang diagnostic ignored "-Wc23-extensions"
@@ -268,4 +268,75 @@ const size_t page_files_count = sizeof files / sizeof *files;
 
 const struct page_file *page_files(void) {
     return files;
+}
+
+// The files of the operator's console in clients/console, two of which are links to those of clients/web.
+static const unsigned char console_index_html[] = {
+#embed "../../clients/console/index.html"
+};
+static const unsigned char console_icon_svg[] = {
+#embed "../../clients/console/icon.svg"
+};
+static const unsigned char console_style_css[] = {
+#embed "../../clients/console/style.css"
+};
+static const unsigned char console_src_api_js[] = {
+#embed "../../clients/console/src/api.js"
+};
+static const unsigned char console_src_chart_js[] = {
+#embed "../../clients/console/src/chart.js"
+};
+static const unsigned char console_src_dom_js[] = {
+#embed "../../clients/console/src/dom.js"
+};
+static const unsigned char console_src_format_js[] = {
+#embed "../../clients/console/src/format.js"
+};
+static const unsigned char console_src_main_js[] = {
+#embed "../../clients/console/src/main.js"
+};
+static const unsigned char console_src_poll_js[] = {
+#embed "../../clients/console/src/poll.js"
+};
+static const unsigned char console_src_series_js[] = {
+#embed "../../clients/console/src/series.js"
+};
+static const unsigned char console_src_table_js[] = {
+#embed "../../clients/console/src/table.js"
+};
+static const unsigned char console_src_words_js[] = {
+#embed "../../clients/console/src/words.js"
+};
+static const unsigned char console_src_views_apps_js[] = {
+#embed "../../clients/console/src/views/apps.js"
+};
+static const unsigned char console_src_views_overview_js[] = {
+#embed "../../clients/console/src/views/overview.js"
+};
+static const unsigned char console_src_views_settings_js[] = {
+#embed "../../clients/console/src/views/settings.js"
+};
+
+static const struct page_file console[] = {
+    FILE("index.html", console_index_html),
+    FILE("icon.svg", console_icon_svg),
+    FILE("style.css", console_style_css),
+    FILE("src/api.js", console_src_api_js),
+    FILE("src/chart.js", console_src_chart_js),
+    FILE("src/dom.js", console_src_dom_js),
+    FILE("src/format.js", console_src_format_js),
+    FILE("src/main.js", console_src_main_js),
+    FILE("src/poll.js", console_src_poll_js),
+    FILE("src/series.js", console_src_series_js),
+    FILE("src/table.js", console_src_table_js),
+    FILE("src/words.js", console_src_words_js),
+    FILE("src/views/apps.js", console_src_views_apps_js),
+    FILE("src/views/overview.js", console_src_views_overview_js),
+    FILE("src/views/settings.js", console_src_views_settings_js),
+};
+
+const size_t console_files_count = sizeof console / sizeof *console;
+
+const struct page_file *console_files(void) {
+    return console;
 }

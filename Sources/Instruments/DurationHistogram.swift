@@ -26,6 +26,14 @@ package struct DurationHistogram: Sendable, Equatable {
         sum &+= nanoseconds
     }
 
+    /// What was counted after an earlier state of the same histogram.
+    package func since(_ earlier: DurationHistogram) -> DurationHistogram {
+        var difference = self
+        for index in buckets.indices { difference.buckets[index] &-= earlier.buckets[index] }
+        difference.sum &-= earlier.sum
+        return difference
+    }
+
     /// Adds the counts of another one.
     package mutating func add(_ other: DurationHistogram) {
         for index in buckets.indices { buckets[index] &+= other.buckets[index] }

@@ -1,18 +1,23 @@
 internal import CPageFiles
 internal import CZlib
 
-/// A file of the web page in clients/web, which the program contains.
+/// A file of a page in clients/web or clients/console, which the program contains.
 package struct PageFile: Sendable {
-    /// The path in the page's folder, as in clients/web/src/files.js.
+    /// The path in the page's folder.
     package let path: String
     /// The file.
     package let bytes: [UInt8]
     /// The file in gzip's format (RFC 1952); nil if that isn't smaller.
     package let compressed: [UInt8]?
 
-    /// Every file of the page, compressed at each call.
-    package static func all() -> [PageFile] {
-        let files = unsafe UnsafeBufferPointer(start: page_files(), count: page_files_count)
+    /// Every file of the web page, as clients/web/src/files.js lists them, compressed at each call.
+    package static func all() -> [PageFile] { unsafe files(page_files(), page_files_count) }
+
+    /// Every file of the operator's console in clients/console, compressed at each call.
+    package static func console() -> [PageFile] { unsafe files(console_files(), console_files_count) }
+
+    private static func files(_ first: UnsafePointer<page_file>?, _ count: Int) -> [PageFile] {
+        let files = unsafe UnsafeBufferPointer(start: first, count: count)
         return unsafe files.map { file in
             let bytes = unsafe Array(UnsafeBufferPointer(start: file.bytes, count: file.length))
             return unsafe PageFile(

@@ -28,7 +28,8 @@ struct AdminListenerTests {
             #expect(mode() == 0o660)
             #expect(try await curl(["http://localhost/metrics"]).output.contains("relay_ready 1"))
             #expect(
-                try await curl(["-o", "/dev/null", "-w", "%{http_code}\\n", "http://evil.example/"]).output
+                try await curl(["-o", "/dev/null", "-w", "%{http_code}\\n", "http://evil.example/nothing"])
+                    .output
                     == "404")
             let ready = try await curl([
                 "-o", "/dev/null", "-w", "%{http_code}\\n", "http://evil.example/ready",
@@ -74,7 +75,13 @@ struct AdminListenerTests {
             #expect(try await put(#"{"level":"error"}"#, [json]).status == 401)
             #expect(try await put(#"{"level":"error"}"#, [token]).status == 415)
             #expect(
-                try await put(#"{"level":"error"}"#, [token, json, "Origin: http://localhost"]).status == 403)
+                try await put(#"{"level":"error"}"#, [token, json, "Origin: http://evil.example"]).status
+                    == 403)
+            // The console, which the listener serves itself.
+            #expect(
+                try await put(#"{"level":"error"}"#, [token, json, "Origin: http://localhost"]).status == 200)
+            #expect(
+                try await put(#"{"level":"info"}"#, [token, json, "Origin: http://localhost"]).status == 200)
             #expect(try await put(#"{"level":"loud"}"#, [token, json]).status == 400)
             #expect(
                 try await stack.http.send("PUT", "/v1/log-level", body: "{}", headers: [json]).status == 404)

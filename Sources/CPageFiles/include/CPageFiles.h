@@ -1,7 +1,7 @@
 #pragma once
 #include <stddef.h>
 
-/// A file of the web page in clients/web.
+/// A file of a page in clients/web or clients/console.
 struct page_file {
     /// The path in the page's folder.
     const char *path;
@@ -14,3 +14,9 @@ extern const size_t page_files_count;
 
 /// The files of the page.
 const struct page_file *page_files(void);
+
+/// How many files the operator's console has.
+extern const size_t console_files_count;
+
+/// The files of the operator's console.
+const struct page_file *console_files(void);

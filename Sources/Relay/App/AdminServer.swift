@@ -1,7 +1,7 @@
 import HTTPServer
 import Network
 
-/// The admin listener: `/metrics`, health probes, and requests of commands that change data.
+/// The admin listener: `/metrics`, health probes, the console, and requests of commands that change data.
 ///
 /// It has its own address and thread, because its information is only for the relay's operator.
 struct AdminServer: Sendable {
@@ -21,6 +21,8 @@ struct AdminServer: Sendable {
     let place: String
     private let loop: EventLoop
     private let server: HTTPServer
+    /// Keeps the last hour for the console.
+    private let recording: Task<Void, Never>
 
     /// The address to listen on.
     ///
@@ -38,8 +40,8 @@ struct AdminServer: Sendable {
 
     /// Starts the listener; `nil` if it is off.
     static func start(
-        _ listen: ListenAddress, access: AdminGuard, metrics: MetricsSource, revocation: Revocation,
-        blocking: Blocking, cancellation: ScheduleCancellation, log: Log
+        _ listen: ListenAddress, access: AdminGuard, metrics: MetricsSource, console: Console,
+        revocation: Revocation, blocking: Blocking, cancellation: ScheduleCancellation, log: Log
     ) async throws(StartError) -> AdminServer? {
         guard !listen.isOff, let anyPort = SocketAddress(ip: "127.0.0.1", port: 0) else { return nil }
         var options = HTTPServer.Options(address: listen.address ?? anyPort)
@@ -50,11 +52,12 @@ struct AdminServer: Sendable {
         let loop = EventLoop(label: "relay.admin")
         do throws(NetworkError) {
             let server = try await HTTPServer.start(
-                service(access, metrics, revocation, blocking, cancellation, log), options,
+                service(access, metrics, console, revocation, blocking, cancellation, log), options,
                 ledger: ConnectionLedger(limits: options.limits),
                 on: loop)
             let place = listen.unixPath == nil ? "http://\(server.address)" : listen.text
-            return AdminServer(place: place, loop: loop, server: server)
+            return AdminServer(
+                place: place, loop: loop, server: server, recording: Task { await console.run() })
         } catch {
             await loop.stop()
             throw failure(error)
@@ -63,13 +66,15 @@ struct AdminServer: Sendable {
 
     /// Answers pending requests, then ends.
     func stop() async {
+        recording.cancel()
         await server.stop(within: Bounds.adminClosingDeadline)
         await loop.stop()
+        await recording.value
     }
 
     private static func service(
-        _ access: AdminGuard, _ metrics: MetricsSource, _ revocation: Revocation, _ blocking: Blocking,
-        _ cancellation: ScheduleCancellation, _ log: Log
+        _ access: AdminGuard, _ metrics: MetricsSource, _ console: Console, _ revocation: Revocation,
+        _ blocking: Blocking, _ cancellation: ScheduleCancellation, _ log: Log
     ) -> Service {
         var router = Router()
         router.on(.get, Path.metrics.rawValue) { request, _ in
@@ -78,9 +83,7 @@ struct AdminServer: Sendable {
             }
             guard let snapshot = await metrics.snapshot() else {
                 log(.warning, "metrics.failed", [.reason("an event loop does not respond")])
-                return Response(
-                    status: .serviceUnavailable, contentType: "text/plain; charset=utf-8",
-                    body: Array("an event loop does not respond\n".utf8))
+                return .silentLoop
             }
             return Response(
                 contentType: Exposition.contentType, body: Exposition.text(Metrics.table, of: snapshot))
@@ -109,6 +112,7 @@ struct AdminServer: Sendable {
                 return await answer(request)
             }
         }
+        console.add(to: &router)
         LogLevelRoute(log: log, access: access, changes: changes).add(to: &router)
         return Service(router: router)
     }

@@ -223,6 +223,13 @@ struct Application {
         else { return nil }
         return try await AdminServer.start(
             server.adminListen, access: server.adminAccess, metrics: metrics,
+            console: Console(
+                access: server.adminAccess,
+                snapshot: { await metrics.snapshot(checksReadiness: $0) },
+                apps: { services.apnsHealth.apps }, webPushKey: services.webPush?.current.keyID,
+                settings: ConsoleSettings(
+                    settings: configuration.inForce,
+                    database: OpenStorage.description(of: configuration.database))),
             revocation: Revocation(storage: services.storage, hasher: services.hasher, log: log),
             blocking: Blocking(
                 storage: services.storage, list: services.blocked, clock: services.clock, log: log),

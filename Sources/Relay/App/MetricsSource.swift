@@ -23,8 +23,10 @@ struct MetricsSource: Sendable {
     var readinessDeadline = Bounds.scrapeReadinessDeadline
 
     /// Collects everything; `nil` if a loop doesn't respond, because totals without it would decrease.
-    func snapshot() async -> MetricsSnapshot? {
-        async let readiness = readiness()
+    ///
+    /// - Parameter checksReadiness: Whether to run the checks of `/ready`, the only part that uses the database.
+    func snapshot(checksReadiness: Bool = true) async -> MetricsSnapshot? {
+        async let readiness = checksReadiness ? readiness() : Readiness()
         guard let reports = await Deadline.within(reportDeadline, reports) else { return nil }
         var snapshot = MetricsSnapshot()
         for report in reports { snapshot.loops.add(report) }

@@ -44,8 +44,8 @@ enum Settings {
         "The address to listen on. 0.0.0.0 means every IPv4 address, :: every address.")
     static let adminListen = Setting(
         "RELAY_ADMIN_LISTEN", .server, .listenAddress, default: .defaultLoopback(port: 8788),
-        "The admin listener, which serves /metrics (docs/reference/metrics.md) and the changes of relay "
-            + "revoke, block, unblock and schedules. Keep it off public networks. Relays on one machine need "
+        "The admin listener, which serves the console (docs/operate/console.md), /metrics (docs/reference/metrics.md) "
+            + "and the changes of relay revoke, block, unblock and schedules. Keep it off public networks. Relays on one machine need "
             + "different ports; port 0 picks a free one. If the default is in use, the relay starts without it."
     )
     static let adminHosts = Setting(
@@ -56,8 +56,8 @@ enum Settings {
     static let adminToken = Setting(
         "RELAY_ADMIN_TOKEN", .server, optional: .adminToken, unset: "none required",
         secret: true,
-        "The bearer token for /metrics and for commands that change data through the admin listener. "
-            + "/health and /ready need none.")
+        "The bearer token for /metrics, for the console and for commands that change data through the admin "
+            + "listener. /health and /ready need none.")
     static let loops = Setting(
         "RELAY_LOOPS", .server, optional: .integer(1...64), unset: "one per core, at most 8",
         "The number of event loops. Each is a thread with its own listener and connections to APNs.")

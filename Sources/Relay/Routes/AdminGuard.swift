@@ -6,7 +6,7 @@ import Storage
 ///
 /// A web page that an operator visits can send requests to 127.0.0.1, and DNS rebinding lets it read the
 /// responses. So Host must be a name that no attacker's domain can have, and requests that change data must not
-/// come from a page.
+/// come from a page other than the listener's own console.
 struct AdminGuard: Sendable {
     /// Why a request is refused.
     enum Refusal: Hashable, Sendable {
@@ -14,7 +14,7 @@ struct AdminGuard: Sendable {
         case host
         /// The bearer token is missing or wrong.
         case token
-        /// The request came from a web page.
+        /// The request came from a web page other than the console.
         case origin
         /// The body isn't declared as JSON, so a page could have sent it without a CORS preflight.
         case contentType
@@ -34,7 +34,7 @@ struct AdminGuard: Sendable {
         guard isKnown(host: request.headers["Host"]) else { return .host }
         guard isOpen || isAuthorized(request) else { return .token }
         guard changesData else { return nil }
-        guard request.headers["Origin"] == nil else { return .origin }
+        guard isFromNoOtherPage(request) else { return .origin }
         let type = request.headers["Content-Type"]?.split(separator: ";").first ?? ""
         guard type.lowercased().filter({ $0 != " " && $0 != "\t" }) == "application/json" else {
             return .contentType
@@ -44,6 +44,18 @@ struct AdminGuard: Sendable {
 
     private func isAuthorized(_ request: Request) -> Bool {
         token.map(request.hasBearer) ?? true
+    }
+
+    /// Whether no page sent the request, or the console did, whose origin has the request's own host and port.
+    ///
+    /// For changes a name without a dot isn't enough: whoever runs the network's name server can rebind it.
+    private func isFromNoOtherPage(_ request: Request) -> Bool {
+        guard let origin = request.headers["Origin"] else { return true }
+        guard let host = request.headers["Host"]?.lowercased(),
+            ["http://" + host, "https://" + host].contains(origin.lowercased())
+        else { return false }
+        let name = Self.name(in: host)
+        return name == "localhost" || SocketAddress(ip: name, port: 0) != nil || hosts.contains(name)
     }
 
     private func isKnown(host: String?) -> Bool {
@@ -106,7 +118,11 @@ extension AdminGuard.Refusal {
             switch self {
             case .host: (421, "This host name is not in RELAY_ADMIN_HOSTS.")
             case .token: (401, "Send RELAY_ADMIN_TOKEN as Authorization: Bearer.")
-            case .origin: (403, "Web pages are not allowed to change data here.")
+            case .origin:
+                (
+                    403,
+                    "Only the console of this listener may change data here, at localhost, an IP address or a name in RELAY_ADMIN_HOSTS."
+                )
             case .contentType: (415, "Send the body as application/json.")
             case .rate: (429, "Too many requests; try again later.")
             }

@@ -125,6 +125,11 @@ enum Bounds {
     /// How long its responses may take once the relay has stopped.
     static let adminClosingDeadline: Duration = .milliseconds(200)
 
+    /// The time between two samples of the console's charts.
+    static let consoleInterval: Duration = .seconds(10)
+    /// The samples that it keeps: an hour.
+    static let consoleSamplesMax = 360
+
     /// Maximum path length of its Unix socket: the system allows 107, and the relay creates it under a longer name.
     static let unixPathBytesMax = 103
 

@@ -51,7 +51,29 @@ struct AdminGuardTests {
         #expect(refusal(token: token, isOpen: true) == nil)
     }
 
-    @Test("A web page can change nothing")
+    @Test("The console may change data, at a name that nobody else can have in the browser")
+    func console() {
+        let json = ("Content-Type", "application/json")
+        func change(_ host: String, _ origin: String, hosts: Set<String> = []) -> AdminGuard.Refusal? {
+            refusal(host: host, [json, ("Origin", origin)], hosts: hosts, changesData: true)
+        }
+        for host in ["127.0.0.1:8788", "[::1]:8788", "localhost:8788", "localhost", "10.0.0.7"] {
+            #expect(change(host, "http://" + host) == nil, "\(host)")
+            #expect(change(host, "https://" + host) == nil, "\(host)")
+            #expect(change(host, "http://evil.example") == .origin)
+            #expect(change(host, host) == .origin)
+        }
+        #expect(change("127.0.0.1:8788", "http://127.0.0.1:8787") == .origin)
+        #expect(change("127.0.0.1:8788", "http://127.0.0.1:8788.evil.example") == .origin)
+        #expect(change("LOCALHOST:8788", "http://localhost:8788") == nil)
+        // A name without a dot may be another machine's tomorrow.
+        #expect(change("relay:8788", "http://relay:8788") == .origin)
+        #expect(change("relay:8788", "http://relay:8788", hosts: ["relay"]) == nil)
+        #expect(change("relay.example", "https://relay.example", hosts: ["relay.example"]) == nil)
+        #expect(change("evil.example", "https://evil.example") == .host)
+    }
+
+    @Test("Another web page can change nothing")
     func pages() {
         let json = ("Content-Type", "application/json; charset=utf-8")
         #expect(refusal([json], changesData: true) == nil)

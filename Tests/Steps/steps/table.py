@@ -53,7 +53,7 @@ STEPS = [
     Step("js", "JavaScript client", f"{SERVERS} -- clients/js/test", (EVERYDAY,), 300,
          needs=("test", "databases"), after=("build",)),
 
-    Step("page-modules", "modules of the web page", "clients/web/test", BOTH, 60, needs=("test",)),
+    Step("page-modules", "modules of the web page and of the console", "clients/web/test && clients/console/test", BOTH, 60, needs=("test",)),
 
     # What else continuous integration runs. What ships comes first, since much uses it.
     Step("image", "container image, built and used as in docs/operate/install.md",
@@ -97,7 +97,8 @@ STEPS = [
          needs=("test",), after=("build",)),
     Step("browser", "web pages of other origins in Chromium", f"BIN={SHIPPED} Tests/Browser/run", (ALL,), 180,
          needs=("browser",), after=("image",)),
-    Step("page", "the web page in Firefox and Chromium, and with the relay", f"BIN={SHIPPED} clients/web/test --browsers", (ALL,), 240,
+    Step("page", "the web page and the console in Firefox and Chromium, and with the relay",
+         f"export BIN={SHIPPED} && clients/web/test --browsers && clients/console/test --browsers", (ALL,), 420,
          needs=("test", "browser"), after=("image",)),
     Step("swift-client", "the package for apps, built by itself",
          "swift test --package-path clients/swift --scratch-path $PWD/.build-swift-client -Xswiftc -warnings-as-errors",

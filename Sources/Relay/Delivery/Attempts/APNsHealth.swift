@@ -54,6 +54,9 @@ final class APNsHealth: Sendable {
         state = Lock(State(apps: apps))
     }
 
+    /// The apps that are judged, which are those that the relay pushes to.
+    var apps: Apps { state.withLock { $0.apps } }
+
     /// Records that APNs rejected a push for a reason that only the operator can fix.
     func fault(_ reason: String, of target: Target, at now: MonotonicTime = .current) {
         state.withLock { $0.note(.fault(reason: reason, at: now), of: target) }

@@ -1,0 +1,88 @@
+import HTTPServer
+import PageFiles
+import Programs
+
+/// The operator's console: the page of clients/console at `/` of the admin listener, and what it shows as JSON.
+///
+/// The page itself has no secrets and needs no token; the JSON needs `RELAY_ADMIN_TOKEN` like the metrics.
+struct Console: Sendable {
+    /// The paths of its JSON.
+    enum Path: String, CaseIterable {
+        case overview = "/v1/admin/overview"
+        case apps = "/v1/admin/apps"
+        case settings = "/v1/admin/settings"
+    }
+
+    /// Who may read it.
+    let access: AdminGuard
+    /// Collects the metrics, with or without the checks of `/ready`; `nil` if a loop doesn't respond.
+    let snapshot: @Sendable (_ checksReadiness: Bool) async -> MetricsSnapshot?
+    /// The apps as last loaded.
+    let apps: @Sendable () -> Apps
+    /// The ID of the key of Web Push; `nil` if it is off.
+    let webPushKey: String?
+    let settings: ConsoleSettings
+    /// The last hour.
+    let history = ConsoleHistory()
+
+    /// Nothing from elsewhere, no inline code, and no text that becomes HTML.
+    static let policy = PagePolicy(
+        content:
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+            + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+        permissions: "camera=(), microphone=(), geolocation=()")
+
+    /// Records the last hour until the task is cancelled.
+    func run() async {
+        await history.run { await snapshot(false) }
+    }
+
+    /// Adds the page and its JSON to the listener's routes.
+    func add(to router: inout Router) {
+        for file in PageFile.console() {
+            let resource = PageResource(file, policy: Self.policy)
+            for path in file.path == "index.html" ? ["/", "/index.html"] : ["/" + file.path] {
+                router.onSync(.get, path) { request in
+                    access.refusal(of: request, isOpen: true, changesData: false)?.response
+                        ?? resource.response(to: request)
+                }
+            }
+        }
+        let answers: [(Path, @Sendable (Request) async -> Response)] = [
+            (.overview, overview), (.apps, shownApps), (.settings, { _ in Self.response(settings.json) }),
+        ]
+        for (path, answer) in answers {
+            router.on(.get, path.rawValue) { request, _ in
+                if let refusal = access.refusal(of: request, isOpen: false, changesData: false) {
+                    return refusal.response
+                }
+                return await answer(request)
+            }
+        }
+    }
+
+    @Sendable private func overview(_ request: Request) async -> Response {
+        guard let snapshot = await snapshot(true) else { return .silentLoop }
+        let after = request.queryValue("after").flatMap { Int($0) } ?? 0
+        return Self.response(
+            ConsoleOverview(snapshot: snapshot, samples: history.samples(after: after)).json)
+    }
+
+    @Sendable private func shownApps(_: Request) async -> Response {
+        guard let snapshot = await snapshot(false) else { return .silentLoop }
+        return Self.response(ConsoleApps(snapshot: snapshot, apps: apps(), webPushKey: webPushKey).json)
+    }
+
+    private static func response(_ body: [UInt8]) -> Response {
+        var response = Reply(body: body).response(requestID: nil)
+        response.headers.append("Cache-Control", "no-store")
+        return response
+    }
+}
+
+extension Response {
+    /// The response without metrics, because sums without one loop's would decrease.
+    static let silentLoop = Response(
+        status: .serviceUnavailable, contentType: "text/plain; charset=utf-8",
+        body: Array("an event loop does not respond\n".utf8))
+}

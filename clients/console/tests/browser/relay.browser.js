@@ -1,0 +1,80 @@
+// The console of the real relay, in Firefox and in Chromium at once: two operators who see and change the same relay.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { Chromium } from "../../../web/tests/browser/chromium.js";
+import { Firefox } from "../../../web/tests/browser/firefox.js";
+import { Program } from "../../../web/tests/browser/program.js";
+import { Relay } from "../../../web/tests/browser/relay.js";
+import { until } from "../../../web/tests/browser/wait.js";
+
+const token = "a-token-of-the-test";
+const secret = "a-secret-of-the-test-of-the-console";
+let relay;
+let admin;
+let browsers;
+
+const text = (browser, selector) => browser.evaluate(`document.querySelector(${JSON.stringify(selector)})?.innerText`);
+const shows = (browser, selector, pattern) => until(`${selector} shows ${pattern}`, async () => {
+    const shown = await text(browser, selector);
+    if (typeof shown !== "string" || !pattern.test(shown)) throw new Error(`it shows ${shown}`);
+    return true;
+});
+const both = (body) => Promise.all(browsers.map(body));
+
+before(async () => {
+    relay = await Program.start(Relay, { RELAY_ADMIN_LISTEN: "127.0.0.1:0", RELAY_ADMIN_TOKEN: token, RELAY_SECRET_PEPPER: "0123456789abcdef0123456789abcdef" });
+    admin = JSON.parse(relay.output.split("\n").find((line) => line.includes('"event":"start"'))).admin;
+    browsers = await Promise.all([Program.start(Firefox, relay.pushURL), Program.start(Chromium)]);
+});
+after(async () => {
+    await Promise.all((browsers ?? []).map((browser) => browser.stop()));
+    await relay?.stop();
+});
+
+test("the public listener doesn't serve the console", async () => {
+    for (const path of ["/", "/src/main.js", "/v1/admin/overview"]) assert.equal((await fetch(relay.url + path)).status, 404, path);
+});
+
+test("the JSON needs the token, and the page doesn't", async () => {
+    for (const path of ["overview", "apps", "settings"]) assert.equal((await fetch(`${admin}/v1/admin/${path}`)).status, 401, path);
+    const page = await fetch(`${admin}/`);
+    assert.equal(page.status, 200);
+    assert.match(page.headers.get("content-security-policy"), /^default-src 'none'; script-src 'self'/);
+    const again = await fetch(`${admin}/`, { headers: { "If-None-Match": page.headers.get("etag") } });
+    assert.equal(again.status, 304);
+});
+
+test("both operators sign in and see what the relay does", async () => {
+    await relay.post("/v1/event", { secret, eventType: "complete", sessionID: "ses_1", title: "Hello" });
+    await both(async (browser) => {
+        await browser.open(`${admin}/`);
+        await shows(browser, "main", /Sign in/);
+        await browser.evaluate(`void (document.querySelector("#token").value = ${JSON.stringify(token)})`);
+        await browser.click(".primary");
+        await shows(browser, "main", /Database\s+ok\s+answers/);
+        await shows(browser, "main", /This relay.*Started/s);
+    });
+    // The first interval of the relay ends ten seconds after its start.
+    await both((browser) => until("the first minute", async () => /\d \/ min/.test(await text(browser, ".tiles")), 25_000));
+});
+
+test("the configuration has no secret, and a change of one operator is seen by the other", async () => {
+    await both(async (browser) => {
+        await browser.evaluate("void (location.hash = '#/settings')");
+        await shows(browser, "main", /RELAY_ADMIN_TOKEN.*set, not shown/s);
+        const page = await browser.evaluate("document.body.innerText");
+        for (const hidden of [token, "0123456789abcdef"]) assert.ok(!page.includes(hidden));
+    });
+    const [firefox, chromium] = browsers;
+    await firefox.evaluate("void (document.querySelector('#level').value = 'warning')");
+    await firefox.click("form .button");
+    await shows(firefox, ".notices", /The log level is warning/);
+    await chromium.evaluate("void (location.hash = '#/')");
+    await shows(chromium, "main", /Pushes sent/);
+    await chromium.evaluate("void (location.hash = '#/settings')");
+    await until("the level", () => chromium.evaluate("document.querySelector('#level')?.value === 'warning'"));
+});
+
+test("no script failed", () => {
+    assert.deepEqual(browsers[1].complaints, []);
+});
