@@ -8,13 +8,14 @@ package enum ExpiringTable: String, CaseIterable, Sendable {
     case agentUses = "agent_use"
     case replies = "event_reply"
     case tokens = "push_token"
+    case accessTokens = "access_token"
 
     /// The column that determines when a row is removed; rows with NULL never are.
     var time: String {
         switch self {
         case .deliveries, .history: "created_at"
         case .agentUses: "used_at"
-        case .receipts, .replies, .tokens: "expires_at"
+        case .receipts, .replies, .tokens, .accessTokens: "expires_at"
         }
     }
 
@@ -24,6 +25,7 @@ package enum ExpiringTable: String, CaseIterable, Sendable {
         case .deliveries, .history: ["secret_hash", "created_at", "id"]
         case .agentUses: ["secret_hash"]
         case .receipts, .replies: ["secret_hash", "event_id"]
+        case .accessTokens: ["secret_hash", "token_hash"]
         case .tokens: ["secret_hash", "kind", "session_id", "token"]
         }
     }

@@ -16,11 +16,13 @@ package struct Holdings: Hashable, Sendable {
     package var tokens: Int
     /// Agents' last uses.
     package var agents: Int
+    /// Access tokens, including expired ones.
+    package var accessTokens: Int
 
     /// Creates holdings from their numbers.
     package init(
         devices: Int = 0, pushes: Int = 0, receipts: Int = 0, history: Int = 0, schedules: Int = 0,
-        replies: Int = 0, tokens: Int = 0, agents: Int = 0
+        replies: Int = 0, tokens: Int = 0, agents: Int = 0, accessTokens: Int = 0
     ) {
         self.devices = devices
         self.pushes = pushes
@@ -30,6 +32,7 @@ package struct Holdings: Hashable, Sendable {
         self.replies = replies
         self.tokens = tokens
         self.agents = agents
+        self.accessTokens = accessTokens
     }
 
     /// Whether all numbers are zero.
@@ -45,6 +48,7 @@ package struct Holdings: Hashable, Sendable {
         left.replies += right.replies
         left.tokens += right.tokens
         left.agents += right.agents
+        left.accessTokens += right.accessTokens
     }
 }
 

@@ -64,6 +64,8 @@ package enum StorageLimits {
     package static let scheduleContentBytes = 32_768
     /// Bytes of the word for an occurrence's outcome.
     package static let scheduleOutcomeBytes = 32
+    /// Bytes of an access token's name.
+    package static let accessTokenNameBytes = 128
     /// Parts of the tables of schedules and of queued pushes, by the first bits of the secret's hash; a power of two.
     package static let buckets = 64
     /// Parts that a claim searches if the oldest due schedules aren't all that are due.

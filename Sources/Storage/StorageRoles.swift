@@ -25,7 +25,8 @@ package protocol RegistrationStorage: Sendable {
     /// Each of these pushes gets a log row (`Delivery.deviceRemoved`) at `now`, in the same transaction. If the log
     /// can't be written, they end without log rows: a full log must not keep a device registered. A push that a worker
     /// has leased stays until the worker ends it, or until it is claimed without a device after its lease expires. The
-    /// secret's history, replies, schedules and agents' last use are removed together with its last device.
+    /// secret's history, replies, schedules, access tokens and agents' last use are removed together with its last
+    /// device.
     func unregister(
         token: String, under key: SecretKey, at now: EpochMilliseconds
     ) async throws(StorageError) -> Bool
@@ -270,6 +271,30 @@ package protocol AgentStorage: Sendable {
     func agentUse(
         of key: SecretKey, deliveries: Int
     ) async throws(StorageError) -> (use: AgentUse?, deliveries: [Delivery])
+}
+
+/// Tokens that admit their holders to one part of what a secret admits to.
+package protocol AccessTokenStorage: Sendable {
+    /// Stores a token of a secret with devices, unless the secret has `limit` tokens.
+    ///
+    /// The token belongs to `key`, whatever its `secretHash`. It is removed with the secret's last device.
+    func create(
+        _ token: AccessToken, under key: SecretKey, limit: Int
+    ) async throws(StorageError) -> AccessTokenCreation
+
+    /// The token with a digest, with the hash under which its secret's rows are now; nil if there is none.
+    ///
+    /// It may have expired.
+    func accessToken(_ digest: Digest256) async throws(StorageError) -> AccessToken?
+
+    /// A secret's tokens, oldest first, at most `limit`.
+    func accessTokens(of key: SecretKey, limit: Int) async throws(StorageError) -> [AccessToken]
+
+    /// Removes a token of a secret; false if there was none.
+    func revokeAccessToken(_ id: UUIDv7, of key: SecretKey) async throws(StorageError) -> Bool
+
+    /// Stores when a token was last used.
+    func noteUse(of token: AccessToken, at now: EpochMilliseconds) async throws(StorageError)
 }
 
 /// Inspection and changes by operators: a secret's rows in all tables, and totals.

@@ -108,7 +108,7 @@ struct PreconditionTests {
             let tables = [
                 "relay_schema", "secret_lock", "device_registration", "delivery_log", "event_receipt",
                 "pending_push", "blocked_secret", "history_item", "agent_use", "schedule", "event_reply",
-                "push_token", "relay_key",
+                "push_token", "relay_key", "access_token",
             ]
             for table in tables {
                 try server.run(

@@ -235,7 +235,7 @@ private struct LimitedAccount: DatabaseUnderTest {
     private static let tables = [
         "relay_schema", "secret_lock", "device_registration", "delivery_log", "event_receipt", "pending_push",
         "blocked_secret", "history_item", "agent_use", "schedule", "event_reply",
-        "push_token", "relay_key",
+        "push_token", "relay_key", "access_token",
     ]
 
     init(on server: ServerUnderTest) async throws {

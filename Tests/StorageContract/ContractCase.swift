@@ -64,6 +64,7 @@ package struct ContractCase: Sendable, CustomTestStringConvertible {
         + blocks + histories + agents + pushTokens + schedules + scheduleClaims + scheduleBacklogs + replies
         + replyResults
         + tenants + tallies + prunings + lifecycle + trials + migrations + installations + webPush
+        + accessTokens
 }
 
 /// One empty database of a driver, and what the cases must be able to do to it behind the driver's back.

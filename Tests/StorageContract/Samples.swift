@@ -109,6 +109,17 @@ package enum Samples {
             end: .again(dueAt: dueAt, attempts: attempts))
     }
 
+    /// An access token of a secret.
+    package static func accessToken(
+        _ key: SecretKey, name: String = "CI", scope: AccessTokenScope = .send,
+        at time: EpochMilliseconds = time, expiresAt: EpochMilliseconds? = nil
+    ) -> AccessToken {
+        let id = id(at: time)
+        return AccessToken(
+            id: id, digest: Digest256(of: Array("token \(id.text)".utf8)), secretHash: key.primary,
+            scope: scope, name: name, createdAt: time, expiresAt: expiresAt)
+    }
+
     /// A schedule of a secret, due at its time.
     package static func schedule(
         _ key: SecretKey, _ kind: ScheduleKind = .schedule, name: String? = nil, rule: String? = nil,

@@ -80,10 +80,15 @@ enum Filling {
         for text in texts.prefix(3) {
             _ = try await storage.relayKey("key " + text, orStoring: text, at: Samples.time)
         }
+        for index in 0..<agents {
+            let token = Samples.accessToken(
+                key(index), name: texts[index], expiresAt: index.isMultiple(of: 2) ? nil : Samples.time + 1)
+            _ = try await storage.create(token, under: key(index), limit: 9)
+        }
         await storage.close()
         return [
             devices, devices + 1, receipts, pushes, texts.count, items, agents, schedules, replies, agents,
-            3,
+            3, 2 * agents,
         ]
     }
 
@@ -182,6 +187,8 @@ enum Filling {
             #expect(try await right.acknowledgements(of: names, at: Samples.time) == replies)
             let tokens = try await left.tokens(.activity, of: key, at: Samples.time)
             #expect(try await right.tokens(.activity, of: key, at: Samples.time) == tokens)
+            let accessTokens = try await left.accessTokens(of: key, limit: 9)
+            #expect(try await right.accessTokens(of: key, limit: 9) == accessTokens)
             let use = try await left.agentUse(of: key)
             #expect(try await right.agentUse(of: key) == use)
         }

@@ -63,7 +63,7 @@ struct TransferTests {
         try await withPlaces([.sqlite, to]) { places async throws in
             _ = try await Filling.fill(places[0], devices: 1_100)
             // All marks and the first page.
-            let target = cut(try places[1].target(), after: 24)
+            let target = cut(try places[1].target(), after: 25)
             #expect(throws: TransferFailure.target(.unavailable(logDetail: "cut"))) {
                 try Transfer(from: try places[0].source(), named: "source", to: target) { _ in }.run()
             }
@@ -103,7 +103,7 @@ struct TransferTests {
     func otherSource() async throws {
         try await withPlaces([.sqlite, .sqlite]) { places async throws in
             _ = try await Filling.fill(places[0], devices: 50)
-            let target = cut(try places[1].target(), after: 24)
+            let target = cut(try places[1].target(), after: 25)
             #expect(throws: TransferFailure.self) {
                 try Transfer(from: try places[0].source(), named: "source", to: target) { _ in }.run()
             }
@@ -195,7 +195,7 @@ struct TransferTests {
         try await withPlaces([.sqlite, to]) { places async throws in
             _ = try await Filling.fill(places[0], devices: 50, receipts: 30)
             do {
-                let target = cut(try places[1].target(), after: 24)
+                let target = cut(try places[1].target(), after: 25)
                 #expect(throws: TransferFailure.self) {
                     try Transfer(from: try places[0].source(), named: "source", to: target) { _ in }.run()
                 }

@@ -471,6 +471,17 @@ export interface Schedule {
     skipped: number;
 }
 
+/** An access token in a list. */
+export interface AccessToken {
+    tokenID: string;
+    name: string;
+    scope: "send" | "read" | "reply";
+    createdAt: string;
+    expiresAt?: string;
+    /** Accurate to a minute. */
+    usedAt?: string;
+}
+
 export interface HistoryItem {
     id: string;
     createdAt: string;
@@ -631,6 +642,14 @@ export class Relay {
     schedules(options?: RequestOptions): Promise<Schedule[]>;
     /** Cancels a schedule. Returns whether there was one. */
     cancelSchedule(schedule: { id: string } | { name: string }, options?: RequestOptions): Promise<boolean>;
+    /** Makes an access token, which the relay never shows again. */
+    createToken(
+        token: { scope: AccessToken["scope"]; name: string; expiresAt?: string }, options?: RequestOptions,
+    ): Promise<{ token: string; tokenID: string }>;
+    /** The access tokens, the oldest first, without their texts. */
+    tokens(options?: RequestOptions): Promise<AccessToken[]>;
+    /** Revokes an access token. Returns whether there was one. */
+    revokeToken(tokenID: string, options?: RequestOptions): Promise<boolean>;
     /** Pushes a text that says that pushes arrive. */
     testPush(options?: RequestOptions & { deviceToken?: string | Uint8Array }): Promise<PushResult>;
 }

@@ -67,7 +67,7 @@ struct Maintenance: Sendable {
         switch table {
         case .deliveries, .agentUses: now - retention.inMilliseconds
         case .history: now - (history?.options.lifetime ?? .zero).inMilliseconds
-        case .receipts, .replies, .tokens: now + 1
+        case .receipts, .replies, .tokens, .accessTokens: now + 1
         }
     }
 
@@ -97,6 +97,7 @@ struct Maintenance: Sendable {
                     .count("receipts", removed[.receipts] ?? 0), .count("items", removed[.history] ?? 0),
                     .count("uses", removed[.agentUses] ?? 0), .count("replies", removed[.replies] ?? 0),
                     .count("tokens", removed[.tokens] ?? 0),
+                    .count("access_tokens", removed[.accessTokens] ?? 0),
                 ])
         }
         let oldest = figures.oldest

@@ -39,6 +39,9 @@ struct API: Sendable {
         router.on(.post, RouteName.scheduleCreate.path, tenant(.scheduleCreate, ScheduleCreateRoute.self))
         router.on(.post, RouteName.scheduleList.path, tenant(.scheduleList, ScheduleListRoute.self))
         router.on(.post, RouteName.scheduleCancel.path, tenant(.scheduleCancel, ScheduleCancelRoute.self))
+        router.on(.post, RouteName.tokenCreate.path, tenant(.tokenCreate, TokenCreateRoute.self))
+        router.on(.post, RouteName.tokenList.path, tenant(.tokenList, TokenListRoute.self))
+        router.on(.post, RouteName.tokenRevoke.path, tenant(.tokenRevoke, TokenRevokeRoute.self))
         router.on(.post, RouteName.mcp.path, open(.mcp, MCPRoute.self))
         router.on(.post, RouteName.mcp.path + "/", open(.mcp, MCPRoute.self))
         for (path, handler) in page?.handlers ?? [] {

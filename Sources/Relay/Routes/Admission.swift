@@ -1,6 +1,7 @@
 import APNs
 import HTTPServer
 import Network
+import Programs
 import Storage
 
 /// How a route's tenants are admitted.
@@ -22,10 +23,11 @@ enum Admission: Sendable {
 
 /// A tenant whose request has passed the stage that all routes share.
 ///
-/// Only ``LoopServices/admit(_:to:_:_:device:_:)`` makes one, so code that needs one can't be reached without limits.
+/// Only `LoopServices.admit` makes one, so code that needs one can't be reached without limits.
 struct AdmittedTenant {
     /// The tenant's key.
     let key: SecretKey
+    /// The secret; empty, and so too weak for anything, if the request has an access token.
     let secret: Secret
     /// When the request was received.
     let started: MonotonicTime
@@ -56,7 +58,55 @@ extension LoopServices {
         _ secret: Secret, to admission: Admission, _ request: Request, _ started: MonotonicTime,
         device token: DeviceToken? = nil, _ trace: inout RequestTrace
     ) throws(APIError) -> AdmittedTenant {
-        let key = shared.hasher.key(of: secret)
+        try admit(
+            secret, shared.hasher.key(of: secret), to: admission, request, started, device: token, &trace)
+    }
+
+    /// Admits the tenant of a secret or an access token, or throws why not.
+    ///
+    /// - Parameters:
+    ///   - scope: The scope that a token must have; `nil` if no token is admitted.
+    ///   - device: A token that the log shows.
+    func admit(
+        _ credential: Credential, to admission: Admission, _ scope: AccessTokenScope?, _ request: Request,
+        _ started: MonotonicTime, device: DeviceToken? = nil, _ trace: inout RequestTrace
+    ) async throws(APIError) -> AdmittedTenant {
+        let digest: Digest256
+        switch credential {
+        case .secret(let secret):
+            return try admit(secret, to: admission, request, started, device: device, &trace)
+        case .token(let given): digest = given
+        }
+        let now = shared.clock.now
+        let token: AccessToken?
+        do throws(StorageError) {
+            token = try await shared.storage.accessToken(digest)
+        } catch {
+            throw APIError(error)
+        }
+        guard let token, token.isValid(at: now) else {
+            try shared.rates.countUnknownSecret(request, at: started)
+            throw APIError(.invalidToken)
+        }
+        trace.add(.note("token_id", token.id.text))
+        // Counted before the scope is checked, like every request of the tenant.
+        let tenant = try admit(
+            Secret([]), SecretKey(primary: token.secretHash), to: admission, request, started,
+            device: device, &trace)
+        guard token.scope == scope else {
+            throw APIError(.forbidden, hint: "Its scope is \(token.scope.rawValue).")
+        }
+        if token.usedAt.map({ now - $0 >= Bounds.accessTokenUseInterval.inMilliseconds }) ?? true {
+            // The request needn't fail because the time of its token's use can't be stored.
+            try? await shared.storage.noteUse(of: token, at: now)
+        }
+        return tenant
+    }
+
+    private func admit(
+        _ secret: Secret, _ key: SecretKey, to admission: Admission, _ request: Request,
+        _ started: MonotonicTime, device token: DeviceToken?, _ trace: inout RequestTrace
+    ) throws(APIError) -> AdmittedTenant {
         trace.add(.secretHash(key.primary))
         if let token { trace.add(.device(token)) }
         guard !admission.refusesBlocked || !shared.blocked.contains(key) else { throw APIError(.blocked) }

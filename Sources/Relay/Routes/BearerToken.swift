@@ -27,4 +27,17 @@ extension LoopServices {
         if case .key(let key) = shared.registration, token == key { return nil }
         return token
     }
+
+    /// What a request to the public API names its tenant with.
+    func credential(of request: Request, _ fields: RequestFields) throws(APIError) -> Credential {
+        let header = headerSecret(of: request)
+        guard let header, let token = AccessTokenText.digest(of: header.bytes) else {
+            return .secret(try fields.secret(orOf: header))
+        }
+        guard fields.value(.secret) == nil else {
+            throw APIError(
+                .invalidField, field: .secret, hint: "The Authorization header has a token, so leave it out.")
+        }
+        return .token(token)
+    }
 }

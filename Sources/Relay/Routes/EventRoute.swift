@@ -6,6 +6,7 @@ import Storage
 /// `POST /v1/event`: pushes an event to every device under a secret.
 struct EventRoute: TenantRoute {
     static let admission = Admission.sending
+    static let scope: AccessTokenScope? = .send
     let services: LoopServices
 
     /// Responds when every device has an outcome, or at the event's deadline.

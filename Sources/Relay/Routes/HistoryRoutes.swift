@@ -21,6 +21,7 @@ struct HistoryListRequest: PlainRequestBody {
 /// `POST /v1/history/list`: lists what was sent to anyone who knows the secret.
 struct HistoryListRoute: TenantRoute {
     static let admission = Admission.reading
+    static let scope: AccessTokenScope? = .read
     let services: LoopServices
 
     func precheck(_: Request) throws(APIError) { try services.requireHistory() }

@@ -7,6 +7,7 @@ import Storage
 /// `POST /v1/device/list`: lists a secret's devices to anyone who knows it.
 struct ListRoute: TenantRoute {
     static let admission = Admission.reading
+    static let scope: AccessTokenScope? = .read
     let services: LoopServices
 
     /// Reads the devices and their latest delivery log rows.

@@ -31,6 +31,7 @@ struct NotifyRequest: RequestBody {
 /// `POST /v1/notify`: pushes a notification to all devices of a secret, or to one.
 struct NotifyRoute: TenantRoute {
     static let admission = Admission.sending
+    static let scope: AccessTokenScope? = .send
     let services: LoopServices
 
     /// Responds when every device has an outcome, or at the event's deadline.

@@ -48,7 +48,7 @@ struct Reply: Sendable, Equatable {
         var headers = Headers()
         if !body.isEmpty { headers.append("Content-Type", "application/json") }
         if let requestID { headers.append("X-Request-ID", requestID) }
-        if code == .unauthorized { headers.append("WWW-Authenticate", "Bearer") }
+        if code == .unauthorized || code == .invalidToken { headers.append("WWW-Authenticate", "Bearer") }
         if let retryAfterSeconds { headers.append("Retry-After", String(retryAfterSeconds)) }
         return Response(status: Status(rawValue: status), headers: headers, body: body)
     }

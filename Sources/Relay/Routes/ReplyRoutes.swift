@@ -62,6 +62,7 @@ extension RequestFields {
 /// `POST /v1/ack`: records that somebody has seen an event.
 struct AcknowledgeRoute: TenantRoute {
     static let admission = Admission.registering
+    static let scope: AccessTokenScope? = .reply
     let services: LoopServices
 
     /// Stores the acknowledgement, then has the notification removed; repeating it changes nothing.
@@ -84,6 +85,7 @@ struct AcknowledgeRoute: TenantRoute {
 /// `POST /v1/reply`: keeps a person's reply to an event for its sender, and returns its result.
 struct ReplyRoute: TenantRoute {
     static let admission = Admission.registering
+    static let scope: AccessTokenScope? = .reply
     let services: LoopServices
 
     /// Stores the reply if it is the event's first one; an equal one can be repeated to ask for its result.
@@ -128,6 +130,7 @@ struct ReplyRoute: TenantRoute {
 /// `POST /v1/reply/wait`: returns an event's reply as soon as there is one.
 struct ReplyWaitRoute: TenantRoute {
     static let admission = Admission.sending
+    static let scope: AccessTokenScope? = .read
     let services: LoopServices
 
     /// Waits for the reply until the request's timeout.

@@ -31,7 +31,7 @@ struct Revocation: Sendable {
                     .count("pushes", removed.pushes), .count("receipts", removed.receipts),
                     .count("history", removed.history), .count("schedules", removed.schedules),
                     .count("replies", removed.replies), .count("tokens", removed.tokens),
-                    .count("agents", removed.agents),
+                    .count("agents", removed.agents), .count("access_tokens", removed.accessTokens),
                 ])
             return Reply(body: removed.json)
         } catch {
@@ -81,7 +81,7 @@ extension Holdings {
         writer.member("receipts", receipts)
         let others: [(StaticString, Int)] = [
             ("history", history), ("schedules", schedules), ("replies", replies), ("tokens", tokens),
-            ("agents", agents),
+            ("agents", agents), ("accessTokens", accessTokens),
         ]
         for (name, number) in others where number > 0 { writer.member(name, number) }
         writer.endObject()
@@ -98,7 +98,7 @@ extension Holdings {
         self.init(
             devices: devices, pushes: pushes, receipts: receipts, history: other("history"),
             schedules: other("schedules"), replies: other("replies"), tokens: other("tokens"),
-            agents: other("agents"))
+            agents: other("agents"), accessTokens: other("accessTokens"))
     }
 
     /// `2 devices, 1 waiting push and 3 receipts`.
@@ -115,6 +115,7 @@ extension Holdings {
         if replies > 0 { parts.append(counted(replies, "reply", "replies")) }
         if tokens > 0 { parts.append(counted(tokens, "further push token", "further push tokens")) }
         if agents > 0 { parts.append(counted(agents, "agent's last use", "agents' last uses")) }
+        if accessTokens > 0 { parts.append(counted(accessTokens, "access token", "access tokens")) }
         return parts.dropLast().joined(separator: ", ") + " and " + (parts.last ?? "")
     }
 }

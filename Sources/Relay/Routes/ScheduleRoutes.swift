@@ -59,6 +59,7 @@ struct ScheduleCreateRoute: TenantRoute {
 /// `POST /v1/schedule/list`: lists a secret's schedules without their content.
 struct ScheduleListRoute: TenantRoute {
     static let admission = Admission.reading
+    static let scope: AccessTokenScope? = .read
     let services: LoopServices
 
     /// Reads the schedules.

@@ -28,6 +28,9 @@ protocol TenantRoute: AnsweringRoute {
     /// Who is admitted, and how often.
     static var admission: Admission { get }
 
+    /// The scope of the access tokens that are admitted, besides the secret; `nil` if none are.
+    static var scope: AccessTokenScope? { get }
+
     /// Refuses a request before its body is read.
     func precheck(_ request: Request) throws(APIError)
 
@@ -38,16 +41,18 @@ protocol TenantRoute: AnsweringRoute {
 }
 
 extension TenantRoute {
+    static var scope: AccessTokenScope? { nil }
+
     func precheck(_: Request) throws(APIError) {}
 
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
         let started = services.loop.now
         try precheck(request)
         let fields = try RequestFields(body: request.body)
-        let secret = try fields.secret(orOf: services.headerSecret(of: request))
+        let credential = try services.credential(of: request, fields)
         let wanted = try Wanted(fields, services.rules, at: services.shared.clock.now)
-        let tenant = try services.admit(
-            secret, to: Self.admission, request, started, device: wanted.tracedToken, &trace)
+        let tenant = try await services.admit(
+            credential, to: Self.admission, Self.scope, request, started, device: wanted.tracedToken, &trace)
         return try await answer(wanted, for: tenant, &trace)
     }
 }

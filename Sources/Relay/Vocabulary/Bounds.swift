@@ -5,6 +5,11 @@ import Storage
 ///
 /// Those of sending, of schedules and of the commands are in extensions.
 enum Bounds {
+    /// Maximum access tokens of a secret.
+    static let accessTokensMax = 50
+    /// How often the time of an access token's last use is stored.
+    static let accessTokenUseInterval: Duration = .seconds(60)
+
     // MARK: Requests (docs/reference/api.md)
 
     /// Maximum size of a request body.

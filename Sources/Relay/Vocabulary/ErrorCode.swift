@@ -10,6 +10,8 @@ enum ErrorCode: String, CaseIterable, Sendable {
     case weakSecret = "weak_secret"
     case deviceRefused = "device_refused"
     case unauthorized
+    case invalidToken = "invalid_token"
+    case forbidden
     case challengeFailed = "challenge_failed"
     case blocked
     case historyOff = "history_off"
@@ -24,6 +26,7 @@ enum ErrorCode: String, CaseIterable, Sendable {
     case alreadyReplied = "already_replied"
     case noDevices = "no_devices"
     case scheduleLimit = "schedule_limit"
+    case tokenLimit = "token_limit"
     case bodyTooLarge = "body_too_large"
     case payloadTooLarge = "payload_too_large"
     case uriTooLong = "uri_too_long"
@@ -82,6 +85,8 @@ enum ErrorCode: String, CaseIterable, Sendable {
         case .weakSecret: Entry(400, "The secret is too short.")
         case .deviceRefused: Entry(400, "The push service does not accept the device.")
         case .unauthorized: Entry(401, "The registration key is missing or wrong.")
+        case .invalidToken: Entry(401, "The access token does not exist, has expired or was revoked.")
+        case .forbidden: Entry(403, "The access token does not allow this.")
         case .challengeFailed: Entry(403, "The challenge code is wrong or has expired.")
         case .blocked: Entry(403, "This relay's operator has blocked the secret.")
         case .historyOff: Entry(403, "This relay keeps no history.")
@@ -96,6 +101,7 @@ enum ErrorCode: String, CaseIterable, Sendable {
         case .alreadyReplied: Entry(409, "The event already has a different reply.")
         case .noDevices: Entry(409, "No devices are registered under this secret.")
         case .scheduleLimit: Entry(409, "This secret has too many schedules.")
+        case .tokenLimit: Entry(409, "This secret has too many access tokens.")
         case .bodyTooLarge: Entry(413, "The body is too large.")
         case .payloadTooLarge: Entry(413, "The notification is too large for APNs.")
         case .uriTooLong: Entry(414, "The request line is too long.")

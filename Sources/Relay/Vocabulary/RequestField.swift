@@ -101,6 +101,9 @@ enum RequestField: String, CaseIterable, Sendable {
     case scheduleLateBy = "lateBy"
     case scheduleWindow = "window"
     case scheduleID = "id"
+    case scope
+    case expiresAt
+    case tokenID
 
     /// Whether it is text for people, which no program compares.
     ///
@@ -229,6 +232,9 @@ enum RequestField: String, CaseIterable, Sendable {
         case .scheduleLateBy: "whole seconds from 0 to \(Bounds.scheduleLateByMax)"
         case .scheduleWindow: "whole seconds from 0 to \(Bounds.scheduleWindowMax)"
         case .scheduleID: "the id of a schedule"
+        case .scope: Self.choice(AccessTokenScope.allCases.map(\.rawValue))
+        case .expiresAt: "a time such as \"2027-12-31T23:59:59+01:00\", not in the past"
+        case .tokenID: "the tokenID of an access token"
         }
     }
 

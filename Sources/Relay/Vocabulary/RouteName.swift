@@ -22,6 +22,9 @@ enum RouteName: String, CaseIterable, Sendable {
     case scheduleCreate = "POST /v1/schedule/create"
     case scheduleList = "POST /v1/schedule/list"
     case scheduleCancel = "POST /v1/schedule/cancel"
+    case tokenCreate = "POST /v1/token/create"
+    case tokenList = "POST /v1/token/list"
+    case tokenRevoke = "POST /v1/token/revoke"
     case mcp = "POST /mcp"
     /// No route matched: an unknown path or method, or an invalid request.
     case none = "-"

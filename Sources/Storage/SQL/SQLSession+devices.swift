@@ -237,6 +237,7 @@ extension SQLSession {
         try movePushes(from: legacy, to: primary, replacing: replaced)
         try moveSchedules(from: legacy, to: primary)
         try moveTokens(from: legacy, to: primary, replacing: replaced)
+        try moveAccessTokens(from: legacy, to: primary)
         try moveBlock(from: legacy, to: primary)
     }
 }

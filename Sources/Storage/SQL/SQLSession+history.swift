@@ -55,9 +55,10 @@ extension SQLSession {
         }
     }
 
-    /// Removes a secret's history, last use, schedules and replies if it no longer has devices; within a transaction.
+    /// Removes a secret's history, last use, schedules, replies and tokens if it no longer has devices; within a transaction.
     func forgetWithoutDevices(_ key: SecretKey) throws(SQLFailure) {
         guard try !hasDevice(key) else { return }
+        _ = try removeAccessTokens(of: key.hashes)
         for table in ["history_item", "agent_use", "schedule", "event_reply", "push_token"] {
             _ = try execute(
                 "DELETE FROM \(table) WHERE secret_hash IN (\(SQLStatements.anyHash))", .anyHash(of: key))

@@ -10,7 +10,8 @@ extension SQLSession {
                 devices: try count("device_registration"), pushes: try count("pending_push"),
                 receipts: try count("event_receipt"), history: try count("history_item"),
                 schedules: try count("schedule"), replies: try count("event_reply"),
-                tokens: try count("push_token"), agents: try count("agent_use"))
+                tokens: try count("push_token"), agents: try count("agent_use"),
+                accessTokens: try count("access_token"))
         }
         return all
     }
@@ -30,7 +31,8 @@ extension SQLSession {
                     schedules: try execute(statements.revokeSchedules, values),
                     replies: try execute(statements.revokeReplies, values),
                     tokens: try execute(statements.revokeTokens, values),
-                    agents: try execute("DELETE FROM agent_use WHERE secret_hash = ?", [.hash(hash)]))
+                    agents: try execute("DELETE FROM agent_use WHERE secret_hash = ?", [.hash(hash)]),
+                    accessTokens: try removeAccessTokens(of: [hash]))
             }
             return removed
         }

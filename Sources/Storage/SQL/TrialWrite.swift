@@ -11,7 +11,7 @@ package enum TrialWrite {
     package static func statements(id: UUIDv7, at now: EpochMilliseconds) -> [Statement] {
         let row = Row(id: id, now: now)
         return row.device + row.delivery + row.receipt + row.push + row.block + row.item + row.use
-            + row.schedule + row.reply + row.pushToken + row.key
+            + row.schedule + row.reply + row.pushToken + row.key + row.accessToken
     }
 
     /// A text with a four-byte character, which a session or column with another character set refuses or changes.
@@ -225,6 +225,24 @@ package enum TrialWrite {
                 (
                     "DELETE FROM relay_key WHERE secret_hash = ? AND name = ?", [hash, .text("relay.check")]
                 ),
+            ]
+        }
+
+        var accessToken: [Statement] {
+            [
+                (
+                    """
+                    INSERT INTO access_token
+                        (secret_hash, token_hash, tenant_hash, id, scope, name, created_at)
+                    VALUES (?, ?, ?, ?, ?, ?, ?)
+                    """,
+                    [hash, hash, hash, .text(id), .text("relay.check"), .text(TrialWrite.text), now]
+                ),
+                (
+                    "UPDATE access_token SET used_at = 0 WHERE secret_hash = ? AND token_hash = ?",
+                    [hash, hash]
+                ),
+                ("DELETE FROM access_token WHERE secret_hash = ? AND token_hash = ?", [hash, hash]),
             ]
         }
 

@@ -9,6 +9,8 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
     case webPush = 2
     /// Log rows for several pushes.
     case sharedLogRows = 3
+    /// Access tokens.
+    case accessTokens = 4
 
     /// What the step does, for `relay migrate`.
     package var summary: String {
@@ -16,6 +18,7 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
         case .baseline: "all tables; adopts those of the OpenCode relay"
         case .webPush: "Web Push subscriptions; keys that relays share"
         case .sharedLogRows: "delivery log rows for several pushes"
+        case .accessTokens: "access tokens"
         }
     }
 

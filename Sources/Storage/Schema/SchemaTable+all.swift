@@ -2,7 +2,7 @@ extension SchemaTable {
     /// All tables with secrets' rows.
     package static let all = [
         deviceRegistration, deliveryLog, eventReceipt, pendingPush, blockedSecret, historyItem, agentUse,
-        schedule, eventReply, pushToken, secretLock, relayKey,
+        schedule, eventReply, pushToken, secretLock, relayKey, accessToken,
     ]
 
     /// The tables that `relay copy` copies: not `secret_lock`, whose rows only serve as locks.
@@ -163,6 +163,17 @@ extension SchemaTable {
             .column("created_at", .integer),
         ],
         since: .webPush, rowsPerPage: 1_024)
+
+    /// Tokens, each under its secret's hash and under its own digest.
+    private static let accessToken = SchemaTable(
+        name: "access_token", key: ["secret_hash", "token_hash"],
+        columns: [
+            .column("secret_hash", .hash), .column("token_hash", .hash), .column("tenant_hash", .hash),
+            .column("id", .id), .column("scope", .ascii(16)), .column("name", .key(128)),
+            .column("created_at", .integer), .null("expires_at", .integer), .null("used_at", .integer),
+        ],
+        indices: [Index(name: "access_token_expires_at_idx", columns: ["expires_at"])],
+        since: .accessTokens, rowsPerPage: 1_024)
 
     /// Rows that registrations of one secret update, so that they wait for one another.
     private static let secretLock = SchemaTable(

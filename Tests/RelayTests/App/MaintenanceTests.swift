@@ -118,7 +118,7 @@ struct MaintenanceTests {
         #expect(rounds.withLock { $0 } == 4)
         #expect(
             try await lines.closed().map { $0["event"] }
-                == Array(repeating: "maintenance.failed", count: 18))
+                == Array(repeating: "maintenance.failed", count: 21))
     }
 
     @Test(

@@ -63,11 +63,12 @@ struct RevokeTests {
             Holdings(devices: 0, pushes: 1_234, receipts: 2).text
                 == "0 devices, 1,234 waiting pushes and 2 receipts")
         let all = Holdings(
-            devices: 2, pushes: 3, receipts: 4, history: 5, schedules: 6, replies: 7, tokens: 8, agents: 1)
+            devices: 2, pushes: 3, receipts: 4, history: 5, schedules: 6, replies: 7, tokens: 8, agents: 1,
+            accessTokens: 2)
         #expect(
             all.text
                 == "2 devices, 3 waiting pushes, 4 receipts, 5 history items, 6 schedules, 7 replies, "
-                + "8 further push tokens and 1 agent's last use")
+                + "8 further push tokens, 1 agent's last use and 2 access tokens")
         #expect(Holdings(json: all.json) == all)
     }
 }

@@ -145,6 +145,51 @@ struct OpenAPIAnswerTests {
         }
     }
 
+    @Test("What the routes of tokens answer is described, and what those answer that take a token")
+    func tokens() async throws {
+        try await RelayFixture.with { relay in
+            func check(_ path: String, _ members: JSON.Value, token: String? = nil, _ status: Int) async {
+                var body = members.object ?? JSON.Object()
+                if token == nil { body["secret"] = .string(RelayFixture.secret) }
+                let response =
+                    if let token {
+                        await relay.post(path, .object(body), token: token)
+                    } else {
+                        await relay.post(path, .object(body))
+                    }
+                #expect(response.status.rawValue == status)
+                schema.expect(response, isDescribedBy: document["paths"]?[path]?["post"])
+            }
+            let wanted: JSON.Value = ["scope": "read", "name": "n", "expiresAt": "2028-01-01T00:00:00Z"]
+            await check("/v1/token/create", wanted, 409)
+            relay.storage.add("aa00", under: RelayFixture.key)
+            await check("/v1/token/create", wanted, 200)
+            let token = try await relay.token(.read)
+            for path in try #require(document["paths"]?.object).members.map(\.name)
+            where path.hasPrefix("/v1/") && path != "/v1/webpush/key" {
+                // Without a history, these refuse before they look at the token.
+                guard !path.hasPrefix("/v1/history") else { continue }
+                await check(path, Self.anything, token: AccessTokenText.make(), 401)
+                guard !["/v1/device/list", "/v1/schedule/list"].contains(path) else {
+                    await check(path, [:], token: token, 200)
+                    continue
+                }
+                guard path != "/v1/reply/wait" else { continue }
+                await check(path, Self.anything, token: token, 403)
+            }
+            await check("/v1/token/list", [:], 200)
+            await check("/v1/token/revoke", ["tokenID": "01970000-0000-7000-8000-000000000000"], 200)
+        }
+    }
+
+    /// What makes every body valid.
+    private static let anything: JSON.Value = [
+        "deviceToken": "aa00", "eventType": "complete", "sessionID": "s", "all": true, "eventID": "e",
+        "title": "t", "action": "once", "activityToken": "bb00", "outcome": "taken", "scope": "send",
+        "name": "n", "tokenID": "01970000-0000-7000-8000-000000000000", "in": 60,
+        "seconds": 60,
+    ]
+
     @Test("What MCP clients are answered is described, for both kinds of messages")
     func mcp() async throws {
         try await RelayFixture.with { relay in
@@ -249,6 +294,8 @@ struct OpenAPIAnswerTests {
                         "eventType": "complete", "sessionID": "s", "notification": ["title": "t"],
                         "all": true, "eventID": path.name == "/v1/notify" ? "n" : "e", "action": "once",
                         "activityToken": "bb00", "outcome": "taken", "seconds": 60,
+                        "scope": "send", "name": "n",
+                        "tokenID": "01970000-0000-7000-8000-000000000000",
                     ]
                     let body = isSchedule ? schedule : other
                     for isGiven in [false, true] {

@@ -79,6 +79,8 @@ struct OpenAPITests {
                     "actions", "sealed", "shorten",
                 ])
         #expect(properties("ScheduleCancelRequest") == ["secret", "id", "name"])
+        #expect(properties("TokenRequest") == ["secret", "scope", "name", "expiresAt"])
+        #expect(properties("TokenRevokeRequest") == ["secret", "tokenID"])
         #expect(properties("UnregisterRequest") == ["secret", "deviceToken", "webPush"])
         #expect(
             properties("EventRequest")
@@ -97,7 +99,8 @@ struct OpenAPITests {
             ("WebPush", "webPush."), ("WebPushKeys", "webPush.keys."), ("Notification", "notification."),
             ("Repeat", "repeat."), ("Preferences", "preferences."),
             ("QuietHours", "preferences.quietHours."), ("ScheduleRequest", ""),
-            ("ScheduleCancelRequest", ""), ("Recurrence", "every."),
+            ("ScheduleCancelRequest", ""), ("Recurrence", "every."), ("TokenRequest", ""),
+            ("TokenRevokeRequest", ""),
         ]
         let all = requests.flatMap { name, prefix in (properties(name) ?? []).map { prefix + $0 } }
         #expect(Set(all) == Set(RequestField.allCases.map(\.rawValue)))
@@ -178,6 +181,12 @@ struct OpenAPITests {
         #expect(
             schemas["ScheduleList"]?["properties"]?["schedules"]?["maxItems"]?.int
                 == Bounds.schedulesListedMax)
+        #expect(schemas["TokenList"]?["properties"]?["tokens"]?["maxItems"]?.int == Bounds.accessTokensMax)
+        #expect(
+            schemas["Token"]?["properties"]?["token"]?["pattern"]
+                == .string("^rt_[A-Za-z0-9_-]{\(AccessTokenText.count - 3)}$"))
+        #expect(
+            schemas["TokenScope"]?["enum"]?.array == AccessTokenScope.allCases.map { .string($0.rawValue) })
         let recurrence = schemas["Recurrence"]?["properties"]
         #expect(recurrence?["interval"]?["maximum"]?.int == Bounds.scheduleHoursMax)
         #expect(recurrence?["at"]?["maxItems"]?.int == Bounds.scheduleTimesMax)
@@ -267,6 +276,12 @@ struct OpenAPITests {
                 [.secret, .scheduleID, .scheduleName]
             ),
             ("/v1/schedule/cancel", ["secret": secret], [.scheduleID, .scheduleName]),
+            (
+                "/v1/token/create", ["secret": secret, "scope": "send", "name": "n"],
+                [.secret, .scope, .scheduleName]
+            ),
+            ("/v1/token/list", ["secret": secret], [.secret]),
+            ("/v1/token/revoke", ["secret": secret, "tokenID": .string(itemID)], [.secret, .tokenID]),
             (
                 "/v1/event", ["secret": secret, "eventType": "complete", "sessionID": "s"],
                 [

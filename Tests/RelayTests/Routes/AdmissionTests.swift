@@ -27,6 +27,9 @@ struct AdmissionTests {
         .scheduleCreate: ["in": 60, "notification": ["title": "t"]],
         .scheduleList: [:],
         .scheduleCancel: ["name": "n"],
+        .tokenCreate: ["scope": "send", "name": "n"],
+        .tokenList: [:],
+        .tokenRevoke: ["tokenID": "01970000-0000-7000-8000-000000000000"],
     ]
     /// The routes that serve a tenant; `/mcp` admits those of its calls, and the others know no secret.
     private static let tenantRoutes = RouteName.allCases.filter {
@@ -35,6 +38,7 @@ struct AdmissionTests {
     /// What a blocked secret may do.
     private static let reading: Set<RouteName> = [
         .unregister, .list, .activityUnregister, .historyList, .historyRead, .scheduleList, .scheduleCancel,
+        .tokenList, .tokenRevoke,
     ]
     /// The arguments of each tool for agents.
     private static let arguments: [MCPTool: JSON.Value] = [

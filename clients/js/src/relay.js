@@ -229,6 +229,25 @@ export class Relay {
         return (await this.#post("/v1/schedule/cancel", { id, name }, signal)).cancelled === 1;
     }
 
+    /**
+     * Makes an access token: `{ scope: "send" | "read" | "reply", name, expiresAt? }`. The relay never shows it again; a retry can leave a second one
+     * that is never used.
+     */
+    async createToken({ scope, name, expiresAt }, { signal } = {}) {
+        const { token, tokenID } = await this.#post("/v1/token/create", { scope, name, expiresAt }, signal);
+        return { token, tokenID };
+    }
+
+    /** The access tokens, the oldest first, without their texts. */
+    async tokens({ signal } = {}) {
+        return (await this.#post("/v1/token/list", {}, signal)).tokens;
+    }
+
+    /** Revokes an access token. Returns whether there was one. */
+    async revokeToken(tokenID, { signal } = {}) {
+        return (await this.#post("/v1/token/revoke", { tokenID }, signal)).revoked === 1;
+    }
+
     /** `longer` is how many milliseconds the relay may take beyond the deadline. */
     #post(path, members, signal, longer = 0) {
         return this.#secretInHeader

@@ -102,6 +102,21 @@ test("a schedule is made, listed and cancelled, and a retry makes no second one"
     });
 });
 
+test("an access token is made, listed and revoked", async () => {
+    const token = { token: "rt_x", tokenID: "1" };
+    await withRelay([{ body: { ok: true, ...token } }, { body: { ok: true, tokens: [{ tokenID: "1" }] } },
+        { body: { ok: true, revoked: 1 } }, { body: { ok: true, revoked: 0 } }], async (relay, server) => {
+        assert.deepEqual(await relay.createToken({ scope: "send", name: "CI" }), token);
+        assert.deepEqual(await relay.tokens(), [{ tokenID: "1" }]);
+        assert.equal(await relay.revokeToken("1"), true);
+        assert.equal(await relay.revokeToken("1"), false);
+        assert.deepEqual(server.received.map(({ path, body }) => [path, body]), [
+            ["/v1/token/create", { secret, scope: "send", name: "CI" }], ["/v1/token/list", { secret }],
+            ["/v1/token/revoke", { secret, tokenID: "1" }], ["/v1/token/revoke", { secret, tokenID: "1" }],
+        ]);
+    });
+});
+
 test("the secret or the registration key can be in the header", async () => {
     await withRelay([{}], async (relay, server) => {
         await relay.unregister("00");

@@ -97,11 +97,11 @@ extension RelayCommand {
     static let revoke = RelayCommand(
         "revoke", "Remove everything a secret has: devices, queued pushes, history, schedules.",
         about: """
-            Removes everything a secret has: devices, queued pushes, receipts, history, schedules and replies.
-            It first shows what it will remove and asks for confirmation. The delivery log and a block stay. If
-            a running relay uses the SQLite file, the command sends the request to its RELAY_ADMIN_LISTEN. A
-            second run finds nothing to remove. With --secret-hash it removes the rows of the one hash that
-            begins with these digits.
+            Removes everything a secret has: devices, queued pushes, receipts, history, schedules, replies
+            and access tokens. It first shows what it will remove and asks for confirmation. The delivery log
+            and a block stay. If a running relay uses the SQLite file, the command sends the request to its
+            RELAY_ADMIN_LISTEN. A second run finds nothing to remove. With --secret-hash it removes the rows of
+            the one hash that begins with these digits.
 
             Anyone who knows the secret can still register a device of their own: give the phone and the
             OpenCode server a new secret.

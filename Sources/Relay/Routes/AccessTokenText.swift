@@ -1,0 +1,48 @@
+import Cryptography
+import Storage
+
+/// The text of an access token: `rt_` and 32 random bytes as base64url.
+enum AccessTokenText {
+    private static let prefix = "rt_"
+    /// Its length in characters.
+    static let count = 46
+
+    /// A new token.
+    static func make() -> String {
+        var generator = SystemRandomNumberGenerator()
+        let bytes = (0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        return prefix + Base64.urlText(bytes)
+    }
+
+    /// The digest under which a token is stored; `nil` if the text doesn't have a token's form.
+    ///
+    /// It differs from the hash of a secret with the same text.
+    static func digest(of text: [UInt8]) -> Digest256? {
+        guard text.count == count, text.starts(with: prefix.utf8),
+            text.allSatisfy({ byte in
+                switch byte {
+                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            })
+        else { return nil }
+        return Digest256(of: Array("apn-relay access token ".utf8) + text)
+    }
+}
+
+/// What a request names its tenant with.
+enum Credential: Sendable {
+    case secret(Secret)
+    /// An access token, by its digest.
+    case token(Digest256)
+
+    /// The token with this text; a text without a token's form is one that doesn't exist.
+    init(token text: String?) throws(APIError) {
+        guard let digest = text.flatMap({ AccessTokenText.digest(of: Array($0.utf8)) }) else {
+            throw APIError(.invalidToken)
+        }
+        self = .token(digest)
+    }
+}
