@@ -27,29 +27,34 @@ package enum SQLiteBackup {
     private static let lockMilliseconds: Int64 = 300
     private static let pieceBytes = 1 << 20
 
-    /// Writes a database as it is now to a new file that only its owner can read, also while a relay uses it.
+    /// Writes a database as it is now to a file that only its owner can read, also while a relay uses it.
     ///
-    /// The file appears when it is complete, checked and on the disk.
-    package static func make(of location: SQLiteLocation, at path: String) throws(Failure) -> Summary {
-        guard !DatabaseFile.exists(path) else { throw .exists(path: path) }
+    /// The file appears when it is complete, checked and on the disk; until then an earlier one stays.
+    ///
+    /// - Parameter isReplacing: Whether an existing file may be replaced.
+    package static func make(
+        of location: SQLiteLocation, at path: String, isReplacing: Bool = false
+    ) throws(Failure) -> Summary {
+        guard isReplacing || !exists(path) else { throw .exists(path: path) }
         let source = try reading { () throws(StorageError) in
             let source = try connection(try DatabaseFile.find(location.path), .readOnly)
             _ = try version(of: source)
             return source
         }
-        let part = path + partSuffix
-        return try removing(part) { () throws(Failure) in
-            try writing { () throws(StorageError) in
+        return try withPart(of: path) { descriptor, part throws(Failure) in
+            do throws(StorageError) {
                 // SQLite fills an empty file and keeps its mode.
-                close(try create(part))
                 let statement = try source.prepare("VACUUM INTO ?")
                 try statement.execute { $0.text(part.hasPrefix("/") ? part : "./" + part) }
+            } catch {
+                switch error {
+                case .corrupt, .foreignDatabase, .internalFault, .timeout: throw .reading(error)
+                default: throw .writing(error)
+                }
             }
             let summary = try reading { () throws(StorageError) in try check(part) }
-            try writing { () throws(StorageError) in
-                try flush(part)
-                try move(part, to: path)
-            }
+            try writing { () throws(StorageError) in try flush(descriptor, part) }
+            try move(part, to: path, isReplacing: isReplacing)
             return summary
         }
     }
@@ -62,29 +67,27 @@ package enum SQLiteBackup {
     package static func restore(
         from backup: Int32, to location: SQLiteLocation, isReplacing: Bool
     ) throws(Failure) -> Summary {
-        let exists = DatabaseFile.exists(location.path)
-        guard isReplacing || !exists else { throw .exists(path: location.path) }
         var path = location.path
         let lock = try writing { () throws(StorageError) in
-            if exists { path = try DatabaseFile.find(path) }
+            // A link may lead to another disk, so its target must be there.
+            if exists(path) { path = try DatabaseFile.find(path) }
             return try WriterLock(forDatabase: path, waitingMilliseconds: lockMilliseconds)
         }
         defer { withExtendedLifetime(lock) {} }
-        let part = path + partSuffix
-        return try removing(part) { () throws(Failure) in
-            try writing { () throws(StorageError) in try copy(backup, to: part) }
-            let summary = try reading { () throws(StorageError) in try check(part) }
+        guard isReplacing || !exists(path) else { throw .exists(path: location.path) }
+        return try withPart(of: path) { descriptor, part throws(Failure) in
             try writing { () throws(StorageError) in
-                if exists { try emptyLog(of: path) }
-                try move(part, to: path)
+                try copy(backup, to: descriptor, part)
+                try flush(descriptor, part)
             }
+            let summary = try reading { () throws(StorageError) in try check(part) }
+            try writing { () throws(StorageError) in try removeLog(of: path) }
+            try move(part, to: path, isReplacing: isReplacing)
             return summary
         }
     }
 
     // MARK: Steps
-
-    private static let partSuffix = ".part"
 
     private static func reading<Output>(
         _ body: () throws(StorageError) -> Output
@@ -98,17 +101,28 @@ package enum SQLiteBackup {
         do throws(StorageError) { return try body() } catch { throw .writing(error) }
     }
 
-    /// Removes an unfinished file of an earlier run, and of this one if it fails.
-    private static func removing<Output>(
-        _ part: String, _ body: () throws(Failure) -> Output
+    /// Runs a body with a new, empty file beside another one; whatever is left of it is removed.
+    private static func withPart<Output>(
+        of path: String, _ body: (Int32, String) throws(Failure) -> Output
     ) throws(Failure) -> Output {
-        _ = unsafe unlink(part)
-        do throws(Failure) {
-            return try body()
-        } catch {
-            for suffix in ["", "-journal", "-wal", "-shm"] { _ = unsafe unlink(part + suffix) }
-            throw error
+        var template = Array((path + ".XXXXXX.part").utf8CString)
+        let descriptor = unsafe mkostemps(&template, Int32(".part".utf8.count), O_CLOEXEC)
+        let code = errno
+        guard descriptor >= 0 else {
+            throw .writing(StorageError.systemCall("creating a file beside \(path)", code))
         }
+        let part = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        defer {
+            close(descriptor)
+            for suffix in ["", "-journal", "-wal", "-shm"] { _ = unsafe unlink(part + suffix) }
+        }
+        return try body(descriptor, part)
+    }
+
+    /// Whether there is a file or a link.
+    private static func exists(_ path: String) -> Bool {
+        var information = stat()
+        return unsafe lstat(path, &information) == 0
     }
 
     private static func connection(
@@ -140,21 +154,14 @@ package enum SQLiteBackup {
         return Summary(version: version, devices: devices, bytes: Int64(information.st_size))
     }
 
-    private static func create(_ path: String) throws(StorageError) -> Int32 {
-        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-        let descriptor = unsafe open(path, flags, S_IRUSR | S_IWUSR)
-        guard descriptor >= 0 else { throw StorageError.systemCall("creating \(path)", errno) }
-        return descriptor
-    }
-
-    private static func copy(_ source: Int32, to path: String) throws(StorageError) {
-        let target = try create(path)
-        defer { close(target) }
+    private static func copy(
+        _ source: Int32, to target: Int32, _ path: String
+    ) throws(StorageError) {
         var piece = [UInt8](repeating: 0, count: pieceBytes)
         while true {
             let count = unsafe read(source, &piece, piece.count)
             guard count >= 0 else { throw StorageError.systemCall("reading the backup", errno) }
-            guard count > 0 else { break }
+            guard count > 0 else { return }
             var written = 0
             while written < count {
                 let result = unsafe piece.withUnsafeBytes { bytes in
@@ -164,39 +171,52 @@ package enum SQLiteBackup {
                 written += result
             }
         }
-        guard fsync(target) == 0 else { throw StorageError.systemCall("writing \(path)", errno) }
     }
 
-    /// Moves a database's log into its file, because SQLite would take the log for that of the file's successor.
+    /// Moves a database's log into its file, and removes the log, because SQLite would take it for that of the file's
+    /// successor.
     ///
-    /// A damaged or foreign file has no content to keep.
-    private static func emptyLog(of path: String) throws(StorageError) {
-        do throws(StorageError) {
-            let old = try connection(path, .readWrite)
-            guard try old.integer("PRAGMA wal_checkpoint(TRUNCATE)") == 0 else {
-                throw .unavailable(logDetail: "another process reads \(path)")
+    /// A file that can't be read has no content to keep.
+    private static func removeLog(of path: String) throws(StorageError) {
+        if exists(path) {
+            var isBusy = false
+            do throws(StorageError) {
+                let old = try connection(path, .readWrite)
+                isBusy = try old.integer("PRAGMA wal_checkpoint(TRUNCATE)") != 0
+            } catch {
+                switch error {
+                case .timeout, .readOnly, .full: throw error
+                default: break
+                }
             }
-        } catch {
-            switch error {
-            case .corrupt, .foreignDatabase: break
-            default: throw error
-            }
+            guard !isBusy else { throw .timeout(logDetail: "another process reads \(path)") }
         }
-        for suffix in ["-wal", "-shm"] where unsafe unlink(path + suffix) != 0 && errno != ENOENT {
+        for suffix in ["-journal", "-wal", "-shm"]
+        where unsafe unlink(path + suffix) != 0 && errno != ENOENT {
             throw StorageError.systemCall("removing \(path)\(suffix)", errno)
         }
     }
 
-    private static func flush(_ path: String) throws(StorageError) {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw StorageError.systemCall("opening \(path)", errno) }
-        defer { close(descriptor) }
+    private static func flush(_ descriptor: Int32, _ path: String) throws(StorageError) {
         guard fsync(descriptor) == 0 else { throw StorageError.systemCall("writing \(path)", errno) }
     }
 
-    private static func move(_ part: String, to path: String) throws(StorageError) {
-        guard unsafe rename(part, path) == 0 else { throw StorageError.systemCall("creating \(path)", errno) }
-        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-        try flush(folder)
+    /// Gives a complete file its name, at once; a file that has the name meanwhile stays unless it may be replaced.
+    private static func move(
+        _ part: String, to path: String, isReplacing: Bool
+    ) throws(Failure) {
+        let moved = isReplacing ? unsafe rename(part, path) : unsafe link(part, path)
+        let code = errno
+        guard moved == 0 else {
+            if code == EEXIST { throw .exists(path: path) }
+            throw .writing(StorageError.systemCall("creating \(path)", code))
+        }
+        try writing { () throws(StorageError) in
+            let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+            let descriptor = unsafe open(folder, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { throw StorageError.systemCall("opening \(folder)", errno) }
+            defer { close(descriptor) }
+            try flush(descriptor, folder)
+        }
     }
 }

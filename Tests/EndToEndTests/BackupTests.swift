@@ -14,6 +14,7 @@ struct BackupTests {
             let made = try await CommandRun(["backup", backup], on: stack)
             #expect(made.status == 0 && made.output.contains("1 device, schema version"), "\(made.output)")
             #expect(try await CommandRun(["backup", backup], on: stack).status == 73)
+            #expect(try await CommandRun(["backup", backup, "--replace"], on: stack).status == 0)
             try await stack.register(Self.secret, token(2))
             #expect(try await stack.event(Self.secret).sent == 2)
 

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Storage
 import StorageContract
@@ -17,7 +18,7 @@ struct SQLiteBackupTests {
             let storage = try await database.open()
             try await register("aa", in: storage)
             let backup = database.directory + "/backup.db"
-            defer { for suffix in ["", ".part", "-wal", "-shm"] { unlink(backup + suffix) } }
+            defer { for suffix in ["", "-wal", "-shm"] { unlink(backup + suffix) } }
             try await body(database, storage, backup)
         }
     }
@@ -41,6 +42,16 @@ struct SQLiteBackupTests {
         return tokens
     }
 
+    private func write(_ bytes: [UInt8], to path: String) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC, S_IRUSR | S_IWUSR)
+        #expect(Glibc.write(descriptor, bytes, bytes.count) == bytes.count)
+        close(descriptor)
+    }
+
+    private func names(beside database: SQLiteDatabase) -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: database.directory)) ?? []).sorted()
+    }
+
     private func contents(of path: String) -> [UInt8] {
         let descriptor = open(path, O_RDONLY)
         defer { close(descriptor) }
@@ -62,28 +73,27 @@ struct SQLiteBackupTests {
                 summary
                     == SQLiteBackup.Summary(
                         version: SchemaStep.current, devices: 1, bytes: Int64(information.st_size)))
-            #expect(access(backup + ".part", F_OK) != 0)
             #expect(try restore(backup, to: database) == summary)
+            #expect(names(beside: database) == ["backup.db", "relay.db", "relay.db-writer"])
             #expect(try await tokens(in: database) == ["aa"])
         }
     }
 
-    @Test("a database that was killed with a full log doesn't keep it for the backup that replaces it")
-    func killed() async throws {
+    @Test("the log of a killed relay isn't taken for the backup's", arguments: [true, false])
+    func killed(keepsFile: Bool) async throws {
         try await withDevice { database, storage, backup in
             _ = try SQLiteBackup.make(of: database.location, at: backup)
             try await register("bb", in: storage)
-            // What a kill leaves: the file and its log.
-            let left = ["", "-wal"].map { ($0, contents(of: database.path + $0)) }
+            // What a kill leaves: the file, which an operator may have moved away, and its log.
+            let left = (keepsFile ? ["", "-wal"] : ["-wal"]).map { ($0, contents(of: database.path + $0)) }
             await storage.close()
+            unlink(database.path)
             for (suffix, bytes) in left {
                 #expect(!bytes.isEmpty)
-                let descriptor = open(database.path + suffix, O_WRONLY | O_CREAT | O_TRUNC, S_IRUSR | S_IWUSR)
-                #expect(write(descriptor, bytes, bytes.count) == bytes.count)
-                close(descriptor)
+                write(bytes, to: database.path + suffix)
             }
-            _ = try restore(backup, to: database)
-            #expect(access(database.path + "-wal", F_OK) != 0)
+            _ = try restore(backup, to: database, replacing: keepsFile)
+            #expect(names(beside: database) == ["backup.db", "relay.db", "relay.db-writer"])
             #expect(try await tokens(in: database) == ["aa"])
         }
     }
@@ -102,6 +112,25 @@ struct SQLiteBackupTests {
             unlink(database.path)
             _ = try restore(backup, to: database, replacing: false)
             #expect(try await tokens(in: database) == ["aa"])
+            write([], to: backup)
+            _ = try SQLiteBackup.make(of: database.location, at: backup, isReplacing: true)
+            #expect(try restore(backup, to: database).devices == 1)
+        }
+    }
+
+    @Test("a link to a disk that isn't there is not replaced by a file")
+    func danglingLink() async throws {
+        try await withDevice { database, storage, backup in
+            _ = try SQLiteBackup.make(of: database.location, at: backup)
+            await storage.close()
+            unlink(database.path)
+            #expect(symlink("/nowhere/relay.db", database.path) == 0)
+            #expect {
+                try restore(backup, to: database)
+            } throws: { error in
+                guard case .writing = error as? SQLiteBackup.Failure else { return false }
+                return true
+            }
         }
     }
 
@@ -137,9 +166,7 @@ struct SQLiteBackupTests {
             case "text": bytes = Array("not a database".utf8)
             default: break
             }
-            let descriptor = open(backup, O_WRONLY | O_TRUNC)
-            #expect(write(descriptor, bytes, bytes.count) == bytes.count)
-            close(descriptor)
+            write(bytes, to: backup)
             if fault == "foreign" || fault == "newer" {
                 let connection = try SQLiteConnection(
                     path: backup, mode: .readWrite, busyTimeoutMilliseconds: 0)
@@ -155,20 +182,26 @@ struct SQLiteBackupTests {
                 return true
             }
             #expect(contents(of: database.path) == before)
-            #expect(access(database.path + ".part", F_OK) != 0)
+            #expect(names(beside: database).allSatisfy { !$0.hasSuffix(".part") })
             #expect(try await tokens(in: database).count == 201)
         }
     }
 
-    @Test("a damaged database gives no backup, and can be replaced by one")
-    func damaged() async throws {
+    @Test(
+        "a damaged database gives no backup, and can be replaced by one",
+        arguments: ["text", "header", "page"])
+    func damaged(_ fault: String) async throws {
         try await withDevice { database, storage, backup in
             _ = try SQLiteBackup.make(of: database.location, at: backup)
+            for index in 0..<200 { try await register("t\(index)", in: storage) }
             await storage.close()
-            let descriptor = open(database.path, O_WRONLY | O_TRUNC)
-            let text = Array("not a database, but more bytes than a header has".utf8)
-            #expect(write(descriptor, text, text.count) == text.count)
-            close(descriptor)
+            var bytes = contents(of: database.path)
+            switch fault {
+            case "text": bytes = Array("not a database, but more bytes than a header has".utf8)
+            case "header": for index in 16..<60 { bytes[index] ^= 0x55 }
+            default: for index in bytes.count / 2..<bytes.count - 4_096 { bytes[index] ^= 0x55 }
+            }
+            write(bytes, to: database.path)
             let other = database.directory + "/other.db"
             #expect {
                 try SQLiteBackup.make(of: database.location, at: other)
@@ -176,7 +209,7 @@ struct SQLiteBackupTests {
                 guard case .reading = error as? SQLiteBackup.Failure else { return false }
                 return true
             }
-            #expect(access(other, F_OK) != 0)
+            #expect(!names(beside: database).contains { $0.hasPrefix("other.db") })
             _ = try restore(backup, to: database)
             #expect(try await tokens(in: database) == ["aa"])
         }

@@ -58,7 +58,7 @@ struct RelayCommand: Sendable {
             ), (InstalledHost.workingDirectory, "The installed relay's database directory."),
         ]
         table.seeAlso = [
-            ".BR opencode\\-bridge (1),", ".BR systemctl (1),", ".BR systemd.exec (5).", ".PP",
+            ".BR agent\\-bridge (1),", ".BR systemctl (1),", ".BR systemd.exec (5).", ".PP",
             "/usr/share/doc/apn\\-relay",
         ]
         table.moved = [

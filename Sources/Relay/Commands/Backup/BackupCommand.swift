@@ -6,16 +6,18 @@ import StorageSQLite
 /// `relay backup` and `relay restore`: a SQLite database as one file.
 enum BackupCommand {
     /// Writes a backup, also beside a running relay.
-    static func backUp(_ database: DatabaseURL, to path: String) -> ExitStatus {
+    static func backUp(
+        _ database: DatabaseURL, to path: String, isReplacing: Bool
+    ) -> ExitStatus {
         guard let location = location(of: database) else { return .configuration }
         do throws(SQLiteBackup.Failure) {
-            let summary = try SQLiteBackup.make(of: location, at: path)
+            let summary = try SQLiteBackup.make(of: location, at: path, isReplacing: isReplacing)
             StandardOutput.write(
                 "Backed up \(location.path) to \(TerminalText.safe(path)): \(text(summary))\n")
             return .success
         } catch {
             return report(
-                error, reading: location.path, writing: path, "choose another name, or remove it first")
+                error, reading: location.path, writing: path)
         }
     }
 
@@ -49,7 +51,7 @@ enum BackupCommand {
             return .success
         } catch {
             return report(
-                error, reading: path, writing: location.path, "pass --replace to replace it")
+                error, reading: path, writing: location.path)
         }
     }
 
@@ -69,11 +71,11 @@ enum BackupCommand {
     }
 
     private static func report(
-        _ failure: SQLiteBackup.Failure, reading source: String, writing target: String, _ advice: String
+        _ failure: SQLiteBackup.Failure, reading source: String, writing target: String
     ) -> ExitStatus {
         switch failure {
         case .exists:
-            StandardError.message("\(TerminalText.safe(target)) exists: \(advice)")
+            StandardError.message("\(TerminalText.safe(target)) exists: pass --replace to replace it")
             return .cantCreate
         case .reading(let error):
             StandardError.message("\(TerminalText.safe(source)): \(TerminalText.safe(error.logDetail))")
@@ -93,18 +95,22 @@ extension RelayCommand {
         about: """
             Writes everything in the SQLite database, as it is when the command starts, to a new file, checks
             it, and prints what it holds. The relay may go on. Protect the file like the database: it has
-            device tokens. The file is only there if it is complete.
+            device tokens. The file is only there if it is complete; with --replace, an earlier one stays
+            until then. Run by root, the command writes as root: use a directory of root's.
 
             Exit statuses: 0 written, 65 the database is damaged or another program's, 69 it can't be read or
             the file can't be written, 73 the file exists, 78 the database isn't a SQLite file.
             """,
-        usages: ["FILE [--SETTING VALUE]..."],
-        arguments: [.backupFile],
+        usages: ["FILE [--replace] [--SETTING VALUE]..."],
+        arguments: [.backupFile], options: [.replace],
         settings: [Settings.databaseURL.row, Settings.logLevel.row, Settings.logFormat.row]
     ) { call throws(ConfigurationError) in
         let configuration = try MigrateConfiguration(call.sources, command: call.command.name)
         guard let path = call.options.text(.backupFile) else { return Self.missingFile(call) }
-        return CommandTask.run { BackupCommand.backUp(configuration.database, to: path) }
+        let isReplacing = call.options.has(.replace)
+        return CommandTask.run {
+            BackupCommand.backUp(configuration.database, to: path, isReplacing: isReplacing)
+        }
     }
 
     static let restore = RelayCommand(
@@ -139,5 +145,5 @@ extension RelayCommand {
 
 extension CommandOption {
     fileprivate static let backupFile = CommandOption("FILE", .path, "The backup.")
-    fileprivate static let replace = CommandOption("--replace", "Replace an existing database.")
+    fileprivate static let replace = CommandOption("--replace", "Replace an existing file.")
 }
