@@ -32,21 +32,6 @@ enum QueueCommand {
     }
 }
 
-extension WaitingCursor {
-    /// Parses a cursor printed by the command.
-    init?(_ text: String) {
-        // The id contains hyphens.
-        let parts = text.split(separator: "-", maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3, let due = Int64(parts[0]), let hash = SecretHash(hex: parts[1]) else {
-            return nil
-        }
-        self.init(dueAt: due, secretHash: hash, id: String(parts[2]))
-    }
-
-    /// The argument of `--after`.
-    var text: String { "\(dueAt)-\(secretHash.hex)-\(id)" }
-}
-
 extension Storage {
     /// A page of the queue with its summary.
     fileprivate func queueReport(

@@ -77,21 +77,6 @@ enum SchedulesCommand {
     }
 }
 
-extension ScheduleCursor {
-    /// Parses a cursor printed by the command.
-    init?(_ text: String) {
-        // The ID contains hyphens.
-        let parts = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, let hash = SecretHash(hex: parts[0]), let id = UUIDv7(String(parts[1])) else {
-            return nil
-        }
-        self.init(secretHash: hash.hex, id: id.text)
-    }
-
-    /// The argument of `--after`.
-    var text: String { "\(secretHash)-\(id)" }
-}
-
 extension Storage {
     /// A page of the schedules.
     fileprivate func scheduleReport(
