@@ -292,6 +292,9 @@ static const unsigned char console_src_dom_js[] = {
 static const unsigned char console_src_format_js[] = {
 #embed "../../clients/console/src/format.js"
 };
+static const unsigned char console_src_life_js[] = {
+#embed "../../clients/console/src/life.js"
+};
 static const unsigned char console_src_main_js[] = {
 #embed "../../clients/console/src/main.js"
 };
@@ -313,8 +316,17 @@ static const unsigned char console_src_views_apps_js[] = {
 static const unsigned char console_src_views_overview_js[] = {
 #embed "../../clients/console/src/views/overview.js"
 };
+static const unsigned char console_src_views_push_js[] = {
+#embed "../../clients/console/src/views/push.js"
+};
+static const unsigned char console_src_views_queue_js[] = {
+#embed "../../clients/console/src/views/queue.js"
+};
 static const unsigned char console_src_views_settings_js[] = {
 #embed "../../clients/console/src/views/settings.js"
+};
+static const unsigned char console_src_views_tenants_js[] = {
+#embed "../../clients/console/src/views/tenants.js"
 };
 
 static const struct page_file console[] = {
@@ -325,6 +337,7 @@ static const struct page_file console[] = {
     FILE("src/chart.js", console_src_chart_js),
     FILE("src/dom.js", console_src_dom_js),
     FILE("src/format.js", console_src_format_js),
+    FILE("src/life.js", console_src_life_js),
     FILE("src/main.js", console_src_main_js),
     FILE("src/poll.js", console_src_poll_js),
     FILE("src/series.js", console_src_series_js),
@@ -332,7 +345,10 @@ static const struct page_file console[] = {
     FILE("src/words.js", console_src_words_js),
     FILE("src/views/apps.js", console_src_views_apps_js),
     FILE("src/views/overview.js", console_src_views_overview_js),
+    FILE("src/views/push.js", console_src_views_push_js),
+    FILE("src/views/queue.js", console_src_views_queue_js),
     FILE("src/views/settings.js", console_src_views_settings_js),
+    FILE("src/views/tenants.js", console_src_views_tenants_js),
 };
 
 const size_t console_files_count = sizeof console / sizeof *console;

@@ -229,7 +229,8 @@ struct Application {
                 apps: { services.apnsHealth.apps }, webPushKey: services.webPush?.current.keyID,
                 settings: ConsoleSettings(
                     settings: configuration.inForce,
-                    database: OpenStorage.description(of: configuration.database))),
+                    database: OpenStorage.description(of: configuration.database)),
+                storage: services.storage),
             revocation: Revocation(storage: services.storage, hasher: services.hasher, log: log),
             blocking: Blocking(
                 storage: services.storage, list: services.blocked, clock: services.clock, log: log),

@@ -81,7 +81,7 @@ struct MetricsSource: Sendable {
                         let services = loop.services.value
                         return LoopReport(
                             counts: services.counts, pushesInFlight: services.slots.taken,
-                            groups: loop.clients.value.statistics)
+                            groups: loop.clients.value.statistics, tenants: services.tenants)
                     }
                 }
             }

@@ -1,6 +1,7 @@
 import HTTPServer
 import PageFiles
 import Programs
+import Storage
 
 /// The operator's console: the page of clients/console at `/` of the admin listener, and what it shows as JSON.
 ///
@@ -11,6 +12,10 @@ struct Console: Sendable {
         case overview = "/v1/admin/overview"
         case apps = "/v1/admin/apps"
         case settings = "/v1/admin/settings"
+        case tenants = "/v1/admin/tenants"
+        case tenant = "/v1/admin/tenant"
+        case push = "/v1/admin/push"
+        case queue = "/v1/admin/queue"
     }
 
     /// Who may read it.
@@ -22,6 +27,7 @@ struct Console: Sendable {
     /// The ID of the key of Web Push; `nil` if it is off.
     let webPushKey: String?
     let settings: ConsoleSettings
+    let storage: any Storage
     /// The last hour.
     let history = ConsoleHistory()
 
@@ -50,6 +56,7 @@ struct Console: Sendable {
         }
         let answers: [(Path, @Sendable (Request) async -> Response)] = [
             (.overview, overview), (.apps, shownApps), (.settings, { _ in Self.response(settings.json) }),
+            (.tenants, shownTenants), (.tenant, shownTenant), (.push, shownPush), (.queue, shownQueue),
         ]
         for (path, answer) in answers {
             router.on(.get, path.rawValue) { request, _ in
@@ -71,6 +78,70 @@ struct Console: Sendable {
     @Sendable private func shownApps(_: Request) async -> Response {
         guard let snapshot = await snapshot(false) else { return .silentLoop }
         return Self.response(ConsoleApps(snapshot: snapshot, apps: apps(), webPushKey: webPushKey).json)
+    }
+
+    // MARK: Tenants, pushes and the queue
+
+    private var names: ConsoleNames { ConsoleNames(showsWholeHashes: access.token != nil) }
+
+    private var tenants: ConsoleTenants { ConsoleTenants(storage: storage, names: names) }
+
+    @Sendable private func shownTenants(_ request: Request) async -> Response {
+        await answer { snapshot throws(ConsoleError) in
+            try await tenants.list(
+                snapshot.loops.tenants, beginningWith: request.queryValue("secret"))
+        }
+    }
+
+    @Sendable private func shownTenant(_ request: Request) async -> Response {
+        await answer { _ throws(ConsoleError) in
+            try await tenants.one(request.queryValue("secret") ?? "")
+        }
+    }
+
+    @Sendable private func shownPush(_ request: Request) async -> Response {
+        await answer { snapshot throws(ConsoleError) in
+            let text = request.queryValue("id") ?? ""
+            guard (1...StorageLimits.eventIDBytes).contains(text.utf8.count), !text.utf8.contains(0) else {
+                throw ConsoleError(400, "Give an eventID, an apns-id or the end of a device's token.")
+            }
+            let hashes: [SecretHash]
+            if let digits = request.queryValue("secret") {
+                hashes = [try await tenants.only(digits)]
+            } else {
+                let recent = snapshot.loops.tenants.newestFirst.map(\.hash)
+                hashes = Array(recent.prefix(Bounds.consoleTenantsSearchedMax))
+            }
+            let trace = ConsoleTrace(storage: storage, names: names, now: snapshot.time)
+            do throws(StorageError) {
+                return try await trace.search(text, in: hashes)
+            } catch {
+                throw ConsoleError(error)
+            }
+        }
+    }
+
+    @Sendable private func shownQueue(_ request: Request) async -> Response {
+        await answer { snapshot throws(ConsoleError) in
+            do throws(StorageError) {
+                return try await ConsoleQueue(storage: storage, names: names, snapshot: snapshot).page(
+                    after: request.queryValue("after").flatMap { WaitingCursor($0) },
+                    schedulesAfter: request.queryValue("schedulesAfter").flatMap { ScheduleCursor($0) })
+            } catch {
+                throw ConsoleError(error)
+            }
+        }
+    }
+
+    private func answer(
+        _ body: (MetricsSnapshot) async throws(ConsoleError) -> [UInt8]
+    ) async -> Response {
+        guard let snapshot = await snapshot(false) else { return .silentLoop }
+        do throws(ConsoleError) {
+            return Self.response(try await body(snapshot))
+        } catch {
+            return error.response
+        }
     }
 
     private static func response(_ body: [UInt8]) -> Response {

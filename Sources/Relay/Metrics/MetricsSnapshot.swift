@@ -50,12 +50,15 @@ struct LoopReport: Sendable {
     /// Pushes in flight.
     var pushesInFlight = 0
     var groups: [APNsGroup: ClientStatistics] = [:]
+    /// For the console; not a metric.
+    var tenants = RecentTenants()
 
     /// Adds another loop's.
     mutating func add(_ other: LoopReport) {
         counts.add(other.counts)
         pushesInFlight += other.pushesInFlight
         groups.merge(other.groups) { $0 + $1 }
+        tenants.add(other.tenants)
     }
 }
 

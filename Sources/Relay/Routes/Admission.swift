@@ -110,9 +110,17 @@ extension LoopServices {
         trace.add(.secretHash(key.primary))
         if let token { trace.add(.device(token)) }
         guard !admission.refusesBlocked || !shared.blocked.contains(key) else { throw APIError(.blocked) }
-        switch admission {
-        case .sending: try shared.rates.countEvent(key, at: started)
-        case .registering, .reading: try shared.rates.countRegistration(key, at: started)
+        let isEvent = admission == .sending
+        do throws(APIError) {
+            if isEvent {
+                try shared.rates.countEvent(key, at: started)
+            } else {
+                try shared.rates.countRegistration(key, at: started)
+            }
+            tenants.note(key.primary, isEvent: isEvent, isLimited: false, at: shared.clock.now)
+        } catch {
+            tenants.note(key.primary, isEvent: isEvent, isLimited: true, at: shared.clock.now)
+            throw error
         }
         return AdmittedTenant(secret, key, request, started, self)
     }

@@ -135,6 +135,15 @@ enum Bounds {
     /// The samples that it keeps: an hour.
     static let consoleSamplesMax = 360
 
+    /// Rows in a list of the console, such as the queue's.
+    static let consoleRowsMax = 50
+    /// Rows of a tenant that it searches for a push.
+    static let consoleRowsSearchedMax = 1_000
+    /// Tenants that it searches for a push if the operator names none.
+    static let consoleTenantsSearchedMax = 20
+    /// The tenants with the latest requests that each event loop remembers.
+    static let recentTenantsMax = 100
+
     /// Maximum path length of its Unix socket: the system allows 107, and the relay creates it under a longer name.
     static let unixPathBytesMax = 103
 

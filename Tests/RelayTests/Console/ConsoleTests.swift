@@ -12,43 +12,6 @@ import Testing
 
 @Suite("The operator's console", .timeLimit(.minutes(2)))
 struct ConsoleTests {
-    private static let hostile = "<b>\u{202e}\"\\\u{0}\n</script>"
-
-    /// The router of a console over these metrics.
-    private func router(
-        _ snapshot: MetricsSnapshot?, hosts: Set<String> = [], token: String? = nil,
-        settings: [SettingInForce] = [], history: [MetricsSnapshot] = []
-    ) -> Router {
-        let apps = Apps(single: PushApp(key: TestKey.first), defaultBundleID: Topic("com.example.app"))
-        let console = Console(
-            access: AdminGuard(hosts: hosts, token: token.map { Secret($0) }), snapshot: { _ in snapshot },
-            apps: { apps }, webPushKey: Self.hostile,
-            settings: ConsoleSettings(settings: settings, database: "sqlite: relay.db"))
-        for snapshot in history { console.history.record(snapshot) }
-        var router = Router()
-        console.add(to: &router)
-        return router
-    }
-
-    private func answer(
-        _ target: String, _ headers: [(String, String)] = [], of router: Router
-    ) async throws -> Response {
-        let request = Request(target: target, headers: headers)
-        switch router.route(request) {
-        case .sync(let handler): return handler(request)
-        case .async(let handler):
-            let loop = EventLoop(label: "console")
-            let response = await handler(request, loop)
-            await loop.stop()
-            return response
-        case .refuse: return Response(status: .notFound)
-        }
-    }
-
-    private func json(_ response: Response) throws -> JSON.Value {
-        try JSON.parse(response.body, maxBytes: 1 << 20)
-    }
-
     private func snapshot(sent: Int = 0, at time: EpochMilliseconds = 1_000_000) -> MetricsSnapshot {
         var snapshot = MetricsSnapshot()
         snapshot.time = time
@@ -64,7 +27,7 @@ struct ConsoleTests {
 
     @Test("The page is the files of clients/console, with a policy that allows nothing else")
     func page() async throws {
-        let router = router(nil, token: "0123456789abcdef")
+        let router = ConsoleFixture.router(nil, token: "0123456789abcdef")
         let files = PageFile.console()
         let folder = Documents.path("../clients/console")
         let names = try FileManager.default.subpathsOfDirectory(atPath: folder).filter {
@@ -74,43 +37,50 @@ struct ConsoleTests {
         #expect(files.map(\.path).sorted() == names.sorted())
         for file in files {
             let whole = try SettingFile.read(Documents.path("../clients/console/" + file.path)).get()
-            let response = try await answer("/" + file.path, of: router)
+            let response = try await ConsoleFixture.answer("/" + file.path, of: router)
             #expect(response.status == 200 && response.body == whole, "\(file.path)")
             let policy = try #require(response.headers["Content-Security-Policy"])
             #expect(policy.hasPrefix("default-src 'none'; script-src 'self'; style-src 'self';"))
             let tag = try #require(response.headers["ETag"])
             #expect(
-                try await answer("/" + file.path, [("If-None-Match", tag)], of: router).status == 304)
+                try await ConsoleFixture.answer("/" + file.path, [("If-None-Match", tag)], of: router).status
+                    == 304)
         }
-        let index = try await answer("/index.html", of: router)
-        #expect(try await answer("/", of: router).body == index.body)
-        #expect(try await answer("/", [("Host", "evil.example")], of: router).status == 421)
-        #expect(try await answer("/src/../../relay", of: router).status == 404)
+        let index = try await ConsoleFixture.answer("/index.html", of: router)
+        #expect(try await ConsoleFixture.answer("/", of: router).body == index.body)
+        #expect(try await ConsoleFixture.answer("/", [("Host", "evil.example")], of: router).status == 421)
+        #expect(try await ConsoleFixture.answer("/src/../../relay", of: router).status == 404)
     }
 
     @Test("The JSON needs the token and a known host, and isn't kept by browsers")
     func access() async throws {
         let token = "0123456789abcdef"
-        let router = router(snapshot(), token: token)
-        for path in Console.Path.allCases.map(\.rawValue) {
-            #expect(try await answer(path, of: router).status == 401)
-            #expect(try await answer(path, [("Authorization", "Bearer wrong")], of: router).status == 401)
+        let queries = [Console.Path.tenant: "?secret=" + String(repeating: "a", count: 64), .push: "?id=e1"]
+        let router = ConsoleFixture.router(snapshot(), token: token)
+        for path in Console.Path.allCases.map({ $0.rawValue + (queries[$0] ?? "") }) {
+            #expect(try await ConsoleFixture.answer(path, of: router).status == 401)
+            #expect(
+                try await ConsoleFixture.answer(path, [("Authorization", "Bearer wrong")], of: router).status
+                    == 401)
             let bearer = ("Authorization", "Bearer " + token)
-            #expect(try await answer(path, [bearer, ("Host", "evil.example")], of: router).status == 421)
-            let response = try await answer(path, [bearer, ("Host", "localhost")], of: router)
+            #expect(
+                try await ConsoleFixture.answer(path, [bearer, ("Host", "evil.example")], of: router).status
+                    == 421)
+            let response = try await ConsoleFixture.answer(path, [bearer, ("Host", "localhost")], of: router)
             #expect(response.status == 200 && response.headers["Cache-Control"] == "no-store")
-            #expect(throws: Never.self) { try json(response) }
+            #expect(throws: Never.self) { try ConsoleFixture.json(response) }
         }
     }
 
     @Test("Each sample has what was counted in its interval, and only new samples are sent")
     func samples() async throws {
-        let router = router(
+        let router = ConsoleFixture.router(
             snapshot(sent: 9, at: 40_000),
             history: [
                 snapshot(sent: 2, at: 10_000), snapshot(sent: 5, at: 20_000), snapshot(sent: 9, at: 30_000),
             ])
-        let overview = try json(try await answer("/v1/admin/overview", of: router))
+        let overview = try ConsoleFixture.json(
+            try await ConsoleFixture.answer("/v1/admin/overview", of: router))
         #expect(overview["totals"]?["events"]?.array?.compactMap(\.int) == [9, 9, 0])
         let samples = try #require(overview["samples"]?.array)
         #expect(samples.compactMap { $0["number"]?.int } == [1, 2])
@@ -120,9 +90,11 @@ struct ConsoleTests {
         #expect(responses.reduce(0, +) == 6)
         #expect(samples.last?["attempts"]?.array?.isEmpty == true)
         #expect(samples.last?["waiting"]?.int == 7 && samples.last?["oldestDueAge"]?.int == 4_000)
-        let newer = try json(try await answer("/v1/admin/overview?after=1", of: router))
+        let newer = try ConsoleFixture.json(
+            try await ConsoleFixture.answer("/v1/admin/overview?after=1", of: router))
         #expect(newer["samples"]?.array?.compactMap { $0["number"]?.int } == [2])
-        let none = try json(try await answer("/v1/admin/overview?after=2", of: router))
+        let none = try ConsoleFixture.json(
+            try await ConsoleFixture.answer("/v1/admin/overview?after=2", of: router))
         #expect(none["samples"]?.array?.isEmpty == true)
     }
 
@@ -141,13 +113,14 @@ struct ConsoleTests {
     func faults() async throws {
         var broken = snapshot()
         broken.readiness.storage = Readiness.unavailable
-        let router = router(broken)
-        let checks = try json(try await answer("/v1/admin/overview", of: router))["checks"]?.array
+        let router = ConsoleFixture.router(broken)
+        let checks = try ConsoleFixture.json(
+            try await ConsoleFixture.answer("/v1/admin/overview", of: router))["checks"]?.array
         #expect(checks?.first?["fault"]?.string == "unavailable" && checks?.last?["fault"] == nil)
-        let silent = self.router(nil)
-        #expect(try await answer("/v1/admin/overview", of: silent).status == 503)
-        #expect(try await answer("/v1/admin/apps", of: silent).status == 503)
-        #expect(try await answer("/v1/admin/settings", of: silent).status == 200)
+        let silent = ConsoleFixture.router(nil)
+        #expect(try await ConsoleFixture.answer("/v1/admin/overview", of: silent).status == 503)
+        #expect(try await ConsoleFixture.answer("/v1/admin/apps", of: silent).status == 503)
+        #expect(try await ConsoleFixture.answer("/v1/admin/settings", of: silent).status == 200)
     }
 
     @Test("Texts from outside are escaped, and keys are named by their identifiers only")
@@ -155,18 +128,20 @@ struct ConsoleTests {
         var snapshot = snapshot()
         snapshot.certificateExpiry = 2_000_000_000
         snapshot.apnsStandings = [
-            APNsHealth.Standing(bundleID: Self.hostile, environment: .production, fault: Self.hostile)
+            APNsHealth.Standing(
+                bundleID: ConsoleFixture.hostile, environment: .production, fault: ConsoleFixture.hostile)
         ]
-        let router = router(snapshot)
-        let apps = try await answer("/v1/admin/apps", of: router)
-        let shown = try json(apps)
-        #expect(shown["webPushKey"]?.string == Self.hostile)
+        let router = ConsoleFixture.router(snapshot)
+        let apps = try await ConsoleFixture.answer("/v1/admin/apps", of: router)
+        let shown = try ConsoleFixture.json(apps)
+        #expect(shown["webPushKey"]?.string == ConsoleFixture.hostile)
         #expect(shown["certificateExpiry"]?.int == 2_000_000_000_000)
         #expect(shown["keys"]?.array?.count == 2)
         #expect(shown["acceptsAny"]?.bool == true && shown["defaultApp"]?.string == "com.example.app")
         #expect(!String(decoding: apps.body, as: UTF8.self).contains("PRIVATE"))
-        let overview = try json(try await answer("/v1/admin/overview", of: router))
-        #expect(overview["apps"]?.array?.first?["fault"]?.string == Self.hostile)
+        let overview = try ConsoleFixture.json(
+            try await ConsoleFixture.answer("/v1/admin/overview", of: router))
+        #expect(overview["apps"]?.array?.first?["fault"]?.string == ConsoleFixture.hostile)
     }
 
     @Test("The configuration names where a setting was given, and shows of a secret only that it is set")
@@ -180,11 +155,11 @@ struct ConsoleTests {
         ]
         let configuration = try ServeConfiguration(
             SettingSources(flags: ["PORT": "9000"], environment: environment))
-        let router = router(nil, settings: configuration.inForce)
-        let response = try await answer("/v1/admin/settings", of: router)
+        let router = ConsoleFixture.router(nil, settings: configuration.inForce)
+        let response = try await ConsoleFixture.answer("/v1/admin/settings", of: router)
         let text = String(decoding: response.body, as: UTF8.self)
         #expect(!text.contains("hidden") && !text.contains("PRIVATE KEY"))
-        let rows = try #require(try json(response)["settings"]?.array)
+        let rows = try #require(try ConsoleFixture.json(response)["settings"]?.array)
         #expect(rows.compactMap { $0["name"]?.string } == Settings.served.map(\.name))
         func row(_ name: String) -> JSON.Value? { rows.first { $0["name"]?.string == name } }
         #expect(row("PORT")?["value"]?.string == "9000" && row("PORT")?["place"]?.string == "--port")

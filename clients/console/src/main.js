@@ -5,9 +5,12 @@ import { duration, moment } from "./format.js";
 import { Poll } from "./poll.js";
 import * as apps from "./views/apps.js";
 import * as overview from "./views/overview.js";
+import * as push from "./views/push.js";
+import * as queue from "./views/queue.js";
 import * as settings from "./views/settings.js";
+import * as tenants from "./views/tenants.js";
 
-const views = { "": overview, apps, settings };
+const views = { "": overview, tenants, push, queue, apps, settings };
 
 const nav = h("nav", { "aria-label": "Views" });
 const live = h("p", { class: "live", role: "status" });
@@ -24,14 +27,26 @@ function say(tone, text) {
     fill(notices, h("p", { class: `banner ${tone}` }, text));
 }
 
+function decoded(text) {
+    try {
+        return decodeURIComponent(text);
+    } catch {
+        return text;
+    }
+}
+
 function go() {
-    const [, name = "", parameter] = location.hash.split("/");
+    const [, name = "", parameter, second] = location.hash.split("/").map(decoded);
     const view = views[name] ?? overview;
     poll?.stop();
     fill(notices);
     fill(nav, Object.entries(views).map(([key, { title }]) => h("a", { href: `#/${key}`, "aria-current": views[key] === view && "page" }, title)));
+    nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
     document.title = `${view.title} – Relay console`;
-    const { element, load, update } = view.make({ say, parameter: parameter && decodeURIComponent(parameter), again: () => poll.now() });
+    const { element, load, update } = view.make({ say, parameter, second, again: () => poll.now(), go: (hash) => {
+        if (location.hash === hash) poll.now();
+        else location.hash = hash;
+    } });
     const problem = h("div", {});
     const waiting = h("p", { class: "none" }, "Asking the relay…");
     fill(main, h("h1", { tabindex: "-1" }, view.title), problem, waiting);

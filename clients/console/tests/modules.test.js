@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { bytes, compact, count, counted, duration, percent, shortDuration } from "../src/format.js";
+import { life } from "../src/life.js";
 import { delay } from "../src/poll.js";
 import { Hour, quantile, roundUp, total } from "../src/series.js";
 import { check } from "../src/words.js";
@@ -69,6 +70,20 @@ test("numbers are short and exact enough", () => {
         ["0 s", "400 µs", "4.3 ms", "13 ms", "999 ms", "1.4 s", "1 min 5 s", "1 h", "3 d 2 h"]);
     assert.deepEqual([750, 40_000, 80_000, 9_000_000].map(shortDuration), ["750 ms", "40 s", "1.3 min", "2.5 h"]);
     assert.deepEqual([0, 1_023, 1_536, 5 * 2 ** 30].map(bytes), ["0 B", "1023 B", "1.5 KiB", "5.0 GiB"]);
+});
+
+const names = (push, event) => life(push, event, 5_000).map(({ name, at, after }) => [name, at, after].filter((one) => one !== undefined).join(" "));
+
+test("a push's life is in the order of its times", () => {
+    assert.deepEqual(names({ receivedAt: 1_000, response: "sent", ended: { status: "sent", at: 1_200 } }, { acknowledgedAt: 4_000, repliedAt: 4_500 }),
+        ["Received 1000", "Sent 1200 200", "Acknowledged 4000 3000", "Replied 4500 3500"]);
+    assert.deepEqual(names({ receivedAt: 1_000, response: "queued", responseReason: "ServiceUnavailable",
+        waiting: { createdAt: 1_000, attempts: 2, dueAt: 9_000, expiresAt: 90_000 } }, { acknowledgedAt: 4_000 }),
+    ["Received 1000", "Queued 1000", "Acknowledged 4000 3000", "Next attempt 9000 8000", "Given up 90000 89000"]);
+    assert.deepEqual(names({ receivedAt: 1_000, response: "failed", responseReason: "Unregistered", isDeviceRemoved: true }),
+        ["Received 1000", "Failed", "Device removed"]);
+    assert.deepEqual(names({ waiting: { createdAt: 1_000, attempts: 1, dueAt: 2_000, expiresAt: 90_000 } }), ["Received", "Queued 1000", "Due 2000", "Given up 90000"]);
+    assert.deepEqual(names({ receivedAt: 1_000, response: "queued" }).at(-1), "Ended");
 });
 
 test("the page asks less often while the relay doesn't answer", () => {

@@ -108,6 +108,8 @@ final class LoopServices {
     private var lastID: UUIDv7?
     /// This loop's counters.
     var counts: LoopCounts
+    /// The tenants of this loop's latest requests.
+    var tenants = RecentTenants()
     /// Responses that couldn't be stored yet and are being retried.
     var receiptsRetried = 0
 

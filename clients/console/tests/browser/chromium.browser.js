@@ -7,7 +7,7 @@ import { accessibility, sizes } from "../../../web/tests/browser/accessibility.j
 import { Chromium } from "../../../web/tests/browser/chromium.js";
 import { Program } from "../../../web/tests/browser/program.js";
 import { until } from "../../../web/tests/browser/wait.js";
-import { apps, busyHour, overview, settings, StandIn } from "./stand-in.js";
+import { apps, busyHour, hash, overview, push, queue, settings, StandIn, tenant, tenants } from "./stand-in.js";
 
 const screenshots = process.env.SCREENSHOTS;
 const hostile = "<img src=x onerror=\"document.title='hacked'\">‮\u0000\n'\"]});//" + "w".repeat(300);
@@ -60,7 +60,8 @@ beforeEach(() => {
     relay.requests.length = 0;
     const made = overview(samples);
     relay.answers = new Map([["/v1/admin/overview", (parameters) => made(Object.fromEntries(parameters))], ["/v1/admin/apps", apps()],
-        ["/v1/admin/settings", settings]]);
+        ["/v1/admin/settings", settings], ["/v1/admin/tenants", tenants()], ["/v1/admin/tenant", tenant()], ["/v1/admin/push", push()],
+        ["/v1/admin/queue", queue()]]);
 });
 after(async () => {
     await chromium?.stop();
@@ -115,6 +116,66 @@ test("the configuration is shown without secrets, and the log level changes", as
     await until("fewer settings", async () => !/HTTPS_PROXY/.test(await text("main")));
 });
 
+test("tenants are listed, found by digits, blocked and revoked after a question", async () => {
+    await open("tenants", /Recently active.*1,204.*blocked.*Blocked.*spam from a broken script/s);
+    await look("tenants");
+    relay.answers.set("/v1/admin/tenants", (parameters) => tenants(parameters.get("secret") === "9f86d081" && { found: [{ secret: hash.slice(0, 12), secretHash: hash }] }));
+    await set("#secret", "9f86d081");
+    await chromium.click("form .button");
+    await shows("main", /Secret hash.*9f86d081884c7d65.*…991de8f0.*ServiceUnavailable|Unregistered/s);
+    await look("tenant");
+    await chromium.evaluate("void [...document.querySelectorAll('main button')].find(({ innerText }) => innerText === 'Block…').click()");
+    await shows("dialog", /Every relay of this database refuses/);
+    await look("tenant-block");
+    await chromium.click("dialog .button");
+    assert.equal(relay.requests.filter(({ method }) => method === "POST").length, 0);
+    relay.answers.set("/v1/secret/block", { ok: true });
+    relay.answers.set("/v1/admin/tenant", tenant({ block: { since: Date.now(), note: "from the console" } }));
+    await chromium.evaluate("void [...document.querySelectorAll('main button')].find(({ innerText }) => innerText === 'Block…').click()");
+    await chromium.click("dialog .danger");
+    await shows(".notices", /is blocked/);
+    await shows("main", /blocked since.*from the console.*Unblock/s);
+    relay.answers.set("/v1/secret/revoke", { ok: true, devices: 2, pushes: 1, receipts: 0 });
+    await chromium.evaluate("void [...document.querySelectorAll('main button')].find(({ innerText }) => innerText === 'Revoke…').click()");
+    await chromium.click("dialog .danger");
+    await shows(".notices", /is revoked: 2 devices and 1 queued pushes/);
+    const changes = relay.requests.filter(({ method }) => method === "POST").map(({ path, body }) => [path, JSON.parse(body).secretHash]);
+    assert.deepEqual(changes, [["/v1/secret/block", hash], ["/v1/secret/revoke", hash]]);
+});
+
+test("without a token nothing can be changed, and a refusal is shown", async () => {
+    relay.answers.set("/v1/admin/tenant", tenant({ canChange: false, secretHash: undefined }));
+    await open("tenants/9f86d081884c", /Set RELAY_ADMIN_TOKEN to block/);
+    assert.equal(await chromium.evaluate("document.querySelectorAll('main button').length"), 0);
+    relay.answers.set("/v1/admin/tenant", tenant());
+    relay.answers.set("/v1/secret/revoke", { status: 503, error: "The database is unavailable." });
+    await open(`tenants/${hash}`, /Revoke/);
+    await chromium.evaluate("void [...document.querySelectorAll('main button')].find(({ innerText }) => innerText === 'Revoke…').click()");
+    await chromium.click("dialog .danger");
+    await shows(".notices", /The database is unavailable/);
+});
+
+test("a push is followed hop by hop", async () => {
+    await open("push", /What to look for/);
+    await set("#id", "per_1 & more");
+    await chromium.click("form .button");
+    await shows("main", /Received.*Queued.*ServiceUnavailable.*Sent.*Acknowledged.*No push to.*muted/s);
+    assert.ok(relay.requests.some(({ path }) => path === "/v1/admin/push?id=per_1%20%26%20more"));
+    await look("push");
+    relay.answers.set("/v1/admin/push", { now: Date.now(), searched: 3, found: [] });
+    await open("push/unknown", /3 tenants have no such event, push or device/);
+});
+
+test("the queue and schedules are shown, and pages turn", async () => {
+    await open("queue", /About 2,040 pushes wait.*being sent.*ServiceUnavailable|complete.*Schedules/s);
+    await look("queue");
+    await chromium.evaluate("void [...document.querySelectorAll('main button')].find(({ innerText }) => innerText === 'Next page').click()");
+    await until("the next page", async () => relay.requests.some(({ path }) => /[?&]after=1-a-b$/.test(path)));
+    relay.answers.set("/v1/admin/queue", queue({ waiting: 0, pushes: [], schedules: [], next: undefined, occurrences: {}, nextScheduleDue: undefined }));
+    await open("queue", /Nothing waits\..*No schedule is due\..*Nothing is scheduled\./s);
+    await look("queue-empty");
+});
+
 test("hostile texts stay texts", async () => {
     const made = overview(samples, { version: hostile, database: hostile, apps: [{ app: hostile, environment: hostile, fault: hostile }],
         checks: [{ name: hostile, fault: hostile }], totals: { limits: { [hostile]: 3 } } });
@@ -123,11 +184,19 @@ test("hostile texts stay texts", async () => {
         apps: [{ transport: "apns", environment: hostile, app: hostile, key: hostile, fault: hostile, results: [{ result: "failed", reason: hostile, count: 1 }] }],
         keys: [{ team: hostile, key: hostile, environment: hostile, open: 1, connecting: 0, inFlight: 0, waiting: 0, opened: 1, failed: 0, goAways: { [hostile]: 1 } }] }));
     relay.answers.set("/v1/admin/settings", { settings: [{ name: hostile, group: hostile, summary: hostile, value: hostile, place: hostile, default: hostile }] });
-    for (const view of ["", "apps", "settings"]) {
+    relay.answers.set("/v1/admin/tenants", tenants({ blocked: [{ secret: hostile, secretHash: hostile, since: 1, note: hostile }],
+        recent: [{ secret: hostile, secretHash: hostile, at: 1, events: 1, others: 1, limited: 1 }] }));
+    const row = { id: hostile, device: hostile, eventType: hostile, reason: hostile, status: "failed", app: hostile, environment: hostile, transport: hostile,
+        kind: hostile, lastOutcome: hostile, attempts: 1, dueAt: 1, expiresAt: 1, createdAt: 1, updatedAt: 1, at: 1, nextAt: 1, skipped: 1, secret: hostile };
+    relay.answers.set("/v1/admin/tenant", tenant({ secret: hostile, secretHash: hostile, block: { since: 1, note: hostile }, devices: [row], deliveries: [row], waiting: [row], schedules: [row] }));
+    relay.answers.set("/v1/admin/push", { now: 1, searched: 1, found: [{ secret: hostile, pushes: [{ id: hostile, device: hostile, response: hostile, responseReason: hostile, waiting: row, ended: row }],
+        unmade: [{ device: hostile, response: hostile, responseReason: hostile }] }] });
+    relay.answers.set("/v1/admin/queue", queue({ pushes: [row], schedules: [row], occurrences: { [hostile]: 1 } }));
+    for (const view of ["", "apps", "settings", "tenants", "tenants/x", "push/x", "queue"]) {
         await open(view, /<img src=x onerror/);
         assert.equal(await chromium.evaluate("document.querySelectorAll('img[src=x]').length"), 0);
         assert.match(await chromium.evaluate("document.title"), /Relay console/);
-        await look(`hostile-${view || "overview"}`);
+        await look(`hostile-${view.replace("/", "-") || "overview"}`);
     }
 });
 

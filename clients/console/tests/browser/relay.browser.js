@@ -36,7 +36,7 @@ test("the public listener doesn't serve the console", async () => {
 });
 
 test("the JSON needs the token, and the page doesn't", async () => {
-    for (const path of ["overview", "apps", "settings"]) assert.equal((await fetch(`${admin}/v1/admin/${path}`)).status, 401, path);
+    for (const path of ["overview", "apps", "settings", "tenants", "tenant", "push", "queue"]) assert.equal((await fetch(`${admin}/v1/admin/${path}`)).status, 401, path);
     const page = await fetch(`${admin}/`);
     assert.equal(page.status, 200);
     assert.match(page.headers.get("content-security-policy"), /^default-src 'none'; script-src 'self'/);
@@ -73,6 +73,33 @@ test("the configuration has no secret, and a change of one operator is seen by t
     await shows(chromium, "main", /Pushes sent/);
     await chromium.evaluate("void (location.hash = '#/settings')");
     await until("the level", () => chromium.evaluate("document.querySelector('#level')?.value === 'warning'"));
+});
+
+test("a tenant that one operator blocks is blocked for the other, and an event is followed", async () => {
+    const event = { secret, eventType: "complete", sessionID: "ses_2", eventID: "turn 1", title: "Hello" };
+    await relay.post("/v1/event", event);
+    const [firefox, chromium] = browsers;
+    await both(async (browser) => {
+        await browser.evaluate("void (location.hash = '#/tenants')");
+        await shows(browser, "main", /Recently active.*\d+\s+0\s+0\s+ok/s);
+        await browser.evaluate("void document.querySelector('td a').click()");
+        await shows(browser, "main", /not blocked.*No device is registered/s);
+    });
+    await firefox.evaluate("void [...document.querySelectorAll('main button')].find(({ innerText }) => innerText === 'Block…').click()");
+    await firefox.click("dialog .danger");
+    await shows(firefox, "main", /Unblock/);
+    await shows(firefox, ".notices", /is blocked/);
+    // The other operator's page asks again by itself.
+    await until("the block", async () => /from the console/.test(await text(chromium, "main")), 20_000);
+    assert.equal((await relay.post("/v1/event", event)).code, "blocked");
+    await chromium.evaluate("void [...document.querySelectorAll('main button')].find(({ innerText }) => innerText === 'Unblock').click()");
+    await shows(chromium, ".notices", /no longer blocked/);
+    assert.notEqual((await relay.post("/v1/event", event)).code, "blocked");
+    await chromium.evaluate("void (location.hash = '#/push/turn%201')");
+    await shows(chromium, "main", /The event reached no device|Nothing found/);
+    await chromium.evaluate("void (location.hash = '#/queue')");
+    await shows(chromium, "main", /Nothing waits.*Nothing is scheduled/s);
+    assert.ok(!(await text(chromium, "main")).includes(secret));
 });
 
 test("no script failed", () => {

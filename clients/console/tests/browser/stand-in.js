@@ -145,3 +145,59 @@ export const settings = {
         { name: "HTTPS_PROXY", group: "APNs", summary: "A proxy for connections to APNs and push services.", isSecret: true, default: "connects directly" },
     ],
 };
+
+export const hash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+const second = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae";
+const named = (hash) => ({ secret: hash.slice(0, 12), secretHash: hash });
+const now = Date.now();
+const uuid = (end) => `01a1fe7c-5b2e-7c41-9d0f-${end}`;
+
+export const tenants = (members = {}) => ({
+    canChange: true, blockedCount: 1, blocked: [{ ...named(second), since: now - 86_400_000, note: "spam from a broken script" }],
+    recent: [
+        { ...named(hash), at: now - 2_000, events: 1_204, others: 31, limited: 0, isBlocked: false },
+        { ...named("fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9"), at: now - 14_000, events: 412, others: 6, limited: 0, isBlocked: false },
+        { ...named(second), at: now - 61_000, events: 18_220, others: 0, limited: 17_420, isBlocked: true },
+    ], ...members,
+});
+
+const waiting = (end, members = {}) => ({ id: uuid(end), device: "…991de8f0", eventType: "complete", attempts: 3, dueAt: now + 45_000, isLeased: false,
+    createdAt: now - 190_000, expiresAt: now + 86_000_000, ...members });
+const schedule = (id, members = {}) => ({ id: uuid(id), kind: "schedule", nextAt: now + 3_600_000, isRepeated: true, lastAt: now - 82_800_000, lastOutcome: "sent", skipped: 0, ...members });
+
+export const tenant = (members = {}) => ({
+    ...named(hash), canChange: true,
+    devices: [
+        { device: "…991de8f0", transport: "apns", app: "com.example.app", environment: "production", createdAt: now - 40 * 86_400_000, updatedAt: now - 3_600_000 },
+        { device: "…lkCZ7CTp", transport: "webpush", environment: "production", createdAt: now - 9 * 86_400_000, updatedAt: now - 9 * 86_400_000 },
+    ],
+    waiting: [waiting("0a1b2c3d4e5f")], schedules: [schedule("5e1bea105e1b")],
+    deliveries: [
+        { id: uuid("000000000001"), at: now - 4_000, eventType: "permission", device: "…991de8f0", status: "sent" },
+        { id: uuid("000000000002"), at: now - 4_100, eventType: "permission", device: "…lkCZ7CTp", status: "sent" },
+        { id: uuid("000000000003"), at: now - 640_000, eventType: "complete", status: "failed", reason: "Unregistered" },
+    ], ...members,
+});
+
+export const push = () => ({
+    now, searched: 1, found: [{
+        ...named(hash), event: { isInProgress: false, acknowledgedAt: now - 20_000, repliedAt: now - 20_000, resultAt: now - 19_000 },
+        pushes: [
+            { id: uuid("000000000001"), device: "…991de8f0", receivedAt: now - 200_000, response: "queued", responseReason: "ServiceUnavailable",
+                ended: { status: "sent", at: now - 110_000 } },
+            { id: uuid("000000000002"), device: "…lkCZ7CTp", receivedAt: now - 200_000, response: "sent", ended: { status: "sent", at: now - 199_870 } },
+            { id: uuid("000000000003"), device: "…5e1bea10", receivedAt: now - 200_000, response: "queued", responseReason: "TooManyRequests", waiting: waiting("000000000003") },
+        ],
+        unmade: [{ device: "…00ff00ff", response: "muted" }],
+    }],
+});
+
+export const queue = (members = {}) => ({
+    now, waiting: 2_040, oldestDueAge: 61_000, hasMore: true, next: "1-a-b", nextScheduleDue: now + 3_600_000, occurrences: { sent: 204, no_devices: 3, skipped: 1 },
+    pushes: [
+        { ...named(hash), ...waiting("00000000000a", { dueAt: now - 61_000 }) }, { ...named(second), ...waiting("00000000000b", { isLeased: true, attempts: 1 }) },
+        { ...named(hash), ...waiting("00000000000c", { eventType: "permission" }) }, { ...named(hash), ...waiting("00000000000d", { dueAt: now + 340_000, attempts: 7 }) },
+    ],
+    schedules: [{ ...named(hash), ...schedule("00000000000e") }, { ...named(second), ...schedule("00000000000f", { kind: "repeat", isRepeated: false, lastAt: undefined, lastOutcome: undefined, skipped: 2 }) }],
+    ...members,
+});

@@ -1,0 +1,51 @@
+import Storage
+
+/// The tenants whose requests came last, for the operator's console: a pure value with a bounded size.
+///
+/// Secrets that nobody registered a device under are among them.
+struct RecentTenants: Sendable, Equatable {
+    /// What a tenant did while it was remembered.
+    struct Activity: Sendable, Equatable {
+        /// When its last request came.
+        var at: EpochMilliseconds = 0
+        /// Events and notifications.
+        var events: UInt64 = 0
+        /// Other requests.
+        var others: UInt64 = 0
+        /// Requests that its rate limits refused, also counted above.
+        var limited: UInt64 = 0
+    }
+
+    private(set) var activities: [SecretHash: Activity] = [:]
+
+    /// Counts a request.
+    mutating func note(_ hash: SecretHash, isEvent: Bool, isLimited: Bool, at now: EpochMilliseconds) {
+        var activity = activities[hash] ?? Activity()
+        activity.at = now
+        if isEvent { activity.events &+= 1 } else { activity.others &+= 1 }
+        if isLimited { activity.limited &+= 1 }
+        activities[hash] = activity
+        // Seldom, since sorting takes a while.
+        if activities.count >= 2 * Bounds.recentTenantsMax { trim() }
+    }
+
+    /// Adds those of another loop.
+    mutating func add(_ other: RecentTenants) {
+        activities.merge(other.activities) { left, right in
+            Activity(
+                at: max(left.at, right.at), events: left.events &+ right.events,
+                others: left.others &+ right.others, limited: left.limited &+ right.limited)
+        }
+    }
+
+    /// The tenants, those with the latest request first.
+    var newestFirst: [(hash: SecretHash, activity: Activity)] {
+        let sorted = activities.sorted { ($1.value.at, $0.key.hex) < ($0.value.at, $1.key.hex) }
+        return sorted.prefix(Bounds.recentTenantsMax).map { ($0.key, $0.value) }
+    }
+
+    private mutating func trim() {
+        let newest = newestFirst
+        activities = Dictionary(uniqueKeysWithValues: newest.map { ($0.hash, $0.activity) })
+    }
+}
