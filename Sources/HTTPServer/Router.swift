@@ -35,6 +35,9 @@ package struct Router: Sendable {
     /// Source: Fetch Standard, "CORS-preflight request". `nil` treats them like any `OPTIONS`.
     package var preflight: SyncHandler?
 
+    /// The handler of a path that isn't in the table, such as one that varies; `nil` for none.
+    package var pattern: (@Sendable (Request) -> Handler?)?
+
     /// Answers the requests to all paths without a route; `nil` refuses them with `notFound`.
     package var fallback: Handler?
 
@@ -55,6 +58,7 @@ package struct Router: Sendable {
     package func route(_ request: Request) -> Route {
         if let preflight, request.isPreflight { return .sync(preflight) }
         guard let path = paths.first(where: { request.hasPath($0.bytes) }) else {
+            if let handler = pattern?(request) { return .async(handler) }
             if let fallback { return .async(fallback) }
             // The server as a whole (RFC 9112, section 3.2.4): the methods of all its paths.
             guard request.path == "*" else { return .refuse(.notFound) }

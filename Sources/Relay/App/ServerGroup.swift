@@ -72,7 +72,8 @@ struct ServerGroup {
                     }
                 }
                 let server = try await HTTPServer.start(
-                    API(bound, page: page).service, options, ledger: ledger, on: loop)
+                    API(bound, page: page, hasDoors: configuration.hasDoors).service, options, ledger: ledger,
+                    on: loop)
                 servers.append(server)
                 // The other loops share the port chosen for the first.
                 options.address = server.address

@@ -131,6 +131,8 @@ struct ServerConfiguration: Sendable {
     var webOrigins: WebOrigins
     /// Whether the relay serves the web page.
     var servesPage: Bool
+    /// Whether senders of other relays are served.
+    var hasDoors: Bool
 
     init(_ reader: inout SettingReader) {
         port = UInt16(reader.read(Settings.port))
@@ -152,6 +154,7 @@ struct ServerConfiguration: Sendable {
         tlsHandshakeDeadline = reader.read(Settings.tlsHandshakeDeadline)
         webOrigins = WebOrigins(listed: Set(reader.read(Settings.webOrigins) ?? []))
         servesPage = reader.read(Settings.page) == .on
+        hasDoors = reader.read(Settings.doors) == .on
     }
 }
 

@@ -9,7 +9,7 @@ enum Settings {
         port.row, host.row, adminListen.row, adminHosts.row, adminToken.row, loops.row, connectionsMax.row,
         connectionsPerAddressMax.row, connectionsMemory.row, headDeadline.row, bodyDeadline.row,
         idleTimeout.row,
-        shutdownDeadline.row, webOrigins.row, page.row,
+        shutdownDeadline.row, webOrigins.row, page.row, doors.row,
         tlsCertFile.row, tlsKeyFile.row, tlsHandshakeDeadline.row,
         databaseURL.row, databaseConnections.row, databaseTimeout.row, databaseStartDeadline.row,
         copyFrom.row, copyTo.row,
@@ -98,6 +98,9 @@ enum Settings {
     static let page = Setting(
         "RELAY_PAGE", .server, .choice, default: OnOff.on,
         "Whether the relay serves its web page under /app/.")
+    static let doors = Setting(
+        "RELAY_DOORS", .server, .choice, default: OnOff.on,
+        "Whether senders for ntfy, Gotify and Bark can send with an access token.")
 
     // MARK: TLS
 

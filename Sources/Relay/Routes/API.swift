@@ -6,11 +6,15 @@ import Programs
 struct API: Sendable {
     private let services: LoopBound<LoopServices>
     private let page: Page?
+    private let hasDoors: Bool
 
     /// The API on a loop's services, with the web page if it is served.
-    init(_ services: LoopBound<LoopServices>, page: Page?) {
+    ///
+    /// - Parameter hasDoors: Whether senders of other relays are served.
+    init(_ services: LoopBound<LoopServices>, page: Page?, hasDoors: Bool) {
         self.services = services
         self.page = page
+        self.hasDoors = hasDoors
     }
 
     /// The service for the HTTP server.
@@ -46,6 +50,14 @@ struct API: Sendable {
         router.on(.post, RouteName.mcp.path + "/", open(.mcp, MCPRoute.self))
         for (path, handler) in page?.handlers ?? [] {
             router.onSync(.get, path) { request in pageResponse(handler(request), to: request) }
+        }
+        if hasDoors {
+            let doors: [RouteName: Handler] = [
+                .ntfy: open(.ntfy, NtfyRoute.self), .gotify: open(.gotify, GotifyRoute.self),
+                .bark: open(.bark, BarkRoute.self), .barkPath: open(.barkPath, BarkRoute.self),
+                .doorProbe: open(.doorProbe, DoorProbeRoute.self),
+            ]
+            router.pattern = { request in Doors.door(request.method, request.path).flatMap { doors[$0] } }
         }
         let methods = router.methods
         router.preflight = { request in preflight(request, methods) }
@@ -105,16 +117,17 @@ struct API: Sendable {
         { request, loop in
             let services = services.value
             let started = loop.now
+            let route = route.init(services: services)
             var trace = RequestTrace()
             let reply: Reply
             do throws(APIError) {
-                reply = try await route.init(services: services).answer(request, &trace)
+                reply = try await route.answer(request, &trace)
             } catch {
                 var error = error
                 if error.code == .invalidBody, let coding = request.contentCoding {
                     error = APIError(contentCoding: coding)
                 }
-                reply = Reply(error)
+                reply = route.reply(to: error)
                 trace.add(error)
                 if let limit = error.limit { services.counts.hit(limit) }
             }

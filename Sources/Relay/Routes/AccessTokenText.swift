@@ -37,12 +37,4 @@ enum Credential: Sendable {
     case secret(Secret)
     /// An access token, by its digest.
     case token(Digest256)
-
-    /// The token with this text; a text without a token's form is one that doesn't exist.
-    init(token text: String?) throws(APIError) {
-        guard let digest = text.flatMap({ AccessTokenText.digest(of: Array($0.utf8)) }) else {
-            throw APIError(.invalidToken)
-        }
-        self = .token(digest)
-    }
 }

@@ -13,6 +13,13 @@ protocol AnsweringRoute: SendableMetatype {
 
     /// Returns the response; `trace` collects details for the log line.
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply
+
+    /// The response to a request that it refused.
+    func reply(to error: APIError) -> Reply
+}
+
+extension AnsweringRoute {
+    func reply(to error: APIError) -> Reply { Reply(error) }
 }
 
 /// A route that serves the tenant whose secret the request has.

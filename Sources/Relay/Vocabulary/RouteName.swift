@@ -25,9 +25,20 @@ enum RouteName: String, CaseIterable, Sendable {
     case tokenCreate = "POST /v1/token/create"
     case tokenList = "POST /v1/token/list"
     case tokenRevoke = "POST /v1/token/revoke"
+    /// ntfy's publish; also `PUT`, and `POST /` with JSON.
+    case ntfy = "POST /<topic>"
+    case gotify = "POST /message"
+    case bark = "POST /push"
+    /// Bark's, with an access token in the path.
+    case barkPath = "GET /<key>"
+    /// What senders of other relays ask first; also `GET /version`.
+    case doorProbe = "GET /ping"
     case mcp = "POST /mcp"
     /// No route matched: an unknown path or method, or an invalid request.
     case none = "-"
+
+    /// The requests that senders of other relays make (``Doors``).
+    static let doors: [RouteName] = [.ntfy, .gotify, .bark, .barkPath, .doorProbe]
 
     /// The path.
     var path: String {

@@ -33,7 +33,7 @@ struct AdmissionTests {
     ]
     /// The routes that serve a tenant; `/mcp` admits those of its calls, and the others know no secret.
     private static let tenantRoutes = RouteName.allCases.filter {
-        ![.health, .ready, .page, .webPushKey, .mcp, .none].contains($0)
+        !([.health, .ready, .page, .webPushKey, .mcp, .none] + RouteName.doors).contains($0)
     }
     /// What a blocked secret may do.
     private static let reading: Set<RouteName> = [

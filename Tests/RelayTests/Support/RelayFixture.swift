@@ -53,6 +53,7 @@ struct RelayFixture: Sendable {
         var replies = ReplyWaits.Options()
         var deliveries = DeliveryLog.Options()
         var page: Page?
+        var hasDoors = true
         /// The keys of Web Push; nil if it is off.
         var webPush: WebPushKeys?
     }
@@ -141,7 +142,7 @@ struct RelayFixture: Sendable {
         self.sandbox = sandbox
         self.webPush = webPush
         self.services = services
-        api = API(services, page: options.page)
+        api = API(services, page: options.page, hasDoors: options.hasDoors)
     }
 
     private func end() async {

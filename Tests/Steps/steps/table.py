@@ -93,6 +93,8 @@ STEPS = [
     Step("generated-clients", "clients generated from docs/reference/openapi.yaml",
          f"BIN={SHIPPED} Tests/GeneratedClients/run", (ALL,), 300, needs=("test",), after=("image",)),
     Step("mcp", "MCP with the SDKs' clients", f"BIN={SHIPPED} Tests/MCP/run", (ALL,), 300, needs=("test",), after=("image",)),
+    Step("senders", "senders for ntfy, Gotify and Bark against a live relay", f"BIN={SHIPPED} Tests/Senders/run", (ALL,), 300,
+         needs=("test",), after=("image",)),
     Step("webpush", "http_ece and py_vapid against WebPush and the simulator", "Tests/WebPush/run", (ALL,), 180,
          needs=("test",), after=("build",)),
     Step("browser", "web pages of other origins in Chromium", f"BIN={SHIPPED} Tests/Browser/run", (ALL,), 180,
