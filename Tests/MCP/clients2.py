@@ -61,6 +61,7 @@ async def uses_tools(mode, version):
             assert error.code == -32602, error
         phone.expect_notifications(["Build ✓"])
         await uses_schedules(client, phone)
+        await asks(client, phone)
     phone.expect_agent("mcp")
     if mode != "legacy":
         assert {method for method, _ in requests} == {"POST"}, requests
@@ -91,6 +92,25 @@ async def uses_schedules(client, phone):
         assert not cancelled.is_error and cancelled.structured_content == {"cancelled": count}, cancelled
     faulty = await client.call_tool("schedule_notification", {"title": "T", "message": "M", "at": "tomorrow"})
     assert faulty.is_error and "2027-03-28T08:00:00+02:00" in faulty.content[0].text, faulty
+
+
+async def asks(client, phone):
+    """A question that the user answers while the client waits, and one that nobody answers in time."""
+    arguments = {"question": "Which?", "choices": ["SQLite", "Postgres"], "title": "Shop", "timeout": 60}
+    call = asyncio.create_task(client.call_tool("ask_user", arguments))
+    end = time.monotonic() + SECONDS_MAX
+    while (payload := (await asyncio.to_thread(phone.payloads))[-1])["aps"]["alert"]["title"] != "Shop":
+        assert time.monotonic() < end, payload
+        await asyncio.sleep(0.05)
+    await asyncio.to_thread(phone.reply, payload["eventID"], "2", "It scales.")
+    answered = (await call).structured_content
+    assert (answered["status"], answered["answer"], answered["message"]) == ("answered", "Postgres", "It scales."), answered
+    silent = await client.call_tool("ask_user", arguments | {"timeout": 1})
+    while silent.structured_content["status"] == "waiting":
+        assert time.monotonic() < end, silent
+        silent = await client.call_tool(
+            "ask_user", arguments | {"timeout": 1, "questionID": silent.structured_content["questionID"]})
+    assert not silent.is_error and silent.structured_content["status"] == "timed_out", silent
 
 
 STRANGER = {"Authorization": "Bearer a-secret-without-devices"}

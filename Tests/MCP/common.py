@@ -10,7 +10,7 @@ import urllib.request
 RELAY = os.environ["MCP_TEST_URL"]
 CONTROL = os.environ["MCP_TEST_CONTROL"]
 MCP = RELAY + "/mcp"
-TOOLS = ["send_notification", "list_devices", "schedule_notification", "list_scheduled", "cancel_scheduled"]
+TOOLS = ["send_notification", "ask_user", "list_devices", "schedule_notification", "list_scheduled", "cancel_scheduled"]
 SECONDS_MAX = 30                # for any answer
 
 
@@ -40,6 +40,12 @@ class Phone:
     @property
     def headers(self):
         return {"Authorization": f"Bearer {self.secret}"}
+
+    def reply(self, event, action, text):
+        """Replies to an event, as the person would."""
+        status, _, body = request(
+            RELAY + "/v1/reply", {"secret": self.secret, "eventID": event, "action": action, "text": text})
+        assert status == 200, body
 
     def payloads(self):
         """The payloads of all pushes that APNs accepted for the phone."""

@@ -84,7 +84,7 @@ def check_results():
     # In the order of the tools: what is scheduled is listed and then cancelled.
     arguments = {
         "send_notification": {"title": "T", "message": "M", "urgency": "normal"}, "list_devices": {},
-        "schedule_notification": {
+        "ask_user": {"question": "Which?", "choices": ["A", "B"], "timeout": 1}, "schedule_notification": {
             "title": "T", "message": "M", "name": "n",
             "every": {"unit": "month", "on": [1, -1], "at": ["08:00"], "timeZone": "Europe/Berlin"}},
         "list_scheduled": {}, "cancel_scheduled": {"name": "n"}}

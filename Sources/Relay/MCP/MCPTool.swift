@@ -3,6 +3,7 @@ import JSON
 /// The tools that agents can call.
 enum MCPTool: String, CaseIterable, Sendable {
     case sendNotification = "send_notification"
+    case askUser = "ask_user"
     case listDevices = "list_devices"
     case scheduleNotification = "schedule_notification"
     case listScheduled = "list_scheduled"
@@ -26,6 +27,7 @@ enum MCPTool: String, CaseIterable, Sendable {
     private var title: JSON.Value {
         switch self {
         case .sendNotification: "Send a push notification"
+        case .askUser: "Ask the user and wait for the answer"
         case .listDevices: "List the user's devices"
         case .scheduleNotification: "Schedule a push notification"
         case .listScheduled: "List the scheduled notifications"
@@ -40,6 +42,12 @@ enum MCPTool: String, CaseIterable, Sendable {
             Sends a push notification to all of the user's phones. Use it when the user asked to be notified, when a long \
             task is done, or when you can't go on without them. The result shows for each device whether Apple's push \
             service accepted it.
+            """
+        case .askUser:
+            """
+            Asks the user a question on all of their phones and waits for one of the choices. Use it when you can't go on \
+            without a decision and the user isn't at the computer. A call waits at most 45 s: while the status is waiting, \
+            call it again with the same arguments and the questionID. Asking something else ends the session's open question.
             """
         case .listDevices:
             "Lists the devices that notifications go to, each with the result of the last push to it."
@@ -58,6 +66,7 @@ enum MCPTool: String, CaseIterable, Sendable {
     var inputSchema: JSON.Value {
         switch self {
         case .sendNotification: NotificationArguments.schema
+        case .askUser: QuestionArguments.schema
         case .listDevices, .listScheduled:
             ["type": "object", "properties": [:], "additionalProperties": false]
         case .scheduleNotification: ScheduleArguments.schema
@@ -68,6 +77,7 @@ enum MCPTool: String, CaseIterable, Sendable {
     private var outputSchema: JSON.Value {
         switch self {
         case .sendNotification: Self.sending
+        case .askUser: Self.answer
         case .listDevices: Self.list
         case .scheduleNotification: Self.scheduled
         case .listScheduled: Self.schedules
@@ -77,12 +87,7 @@ enum MCPTool: String, CaseIterable, Sendable {
 
     private var annotations: JSON.Value {
         switch self {
-        case .sendNotification:
-            [
-                "readOnlyHint": false, "destructiveHint": false, "idempotentHint": false,
-                "openWorldHint": true,
-            ]
-        case .scheduleNotification:
+        case .sendNotification, .askUser, .scheduleNotification:
             [
                 "readOnlyHint": false, "destructiveHint": false, "idempotentHint": false,
                 "openWorldHint": true,

@@ -47,7 +47,7 @@ struct NotificationArguments: Sendable, Equatable {
         return text
     }
 
-    private static func word(_ name: String, most: Int, in arguments: JSON.Object) throws(Fault) -> String? {
+    static func word(_ name: String, most: Int, in arguments: JSON.Object) throws(Fault) -> String? {
         guard let value = arguments[name] else { return nil }
         guard let text = value.string, (1...most).contains(text.utf8.count), !text.utf8.contains(0) else {
             throw Fault(sentence: "\(name) must be a string of 1 to \(most) bytes without NUL.")

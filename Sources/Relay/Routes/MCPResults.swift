@@ -6,12 +6,18 @@ extension MCPToolResult {
     /// The result of `send_notification`.
     ///
     /// It is a failure if the notification reaches nobody, so that the model can tell the user.
-    init(sending report: DispatchReport) {
+    ///
+    /// - Parameter isQuestion: Whether it asked something, and nobody can answer.
+    init(sending report: DispatchReport, isQuestion: Bool = false) {
         let result: JSON.Value = [
             "sent": .int(report.sent), "failed": .int(report.failed), "queued": .int(report.queued),
             "muted": .int(report.muted), "devices": .array(report.deliveries.map(\.json)),
         ]
-        if report.sent + report.queued + report.muted > 0 {
+        if isQuestion, report.muted > 0 {
+            self = .failed("The user's devices don't want such questions. Nobody was asked.")
+        } else if isQuestion, report.failed > 0 {
+            self = .failed("The question reached no device. Tell the user; list_devices shows the reasons.")
+        } else if report.sent + report.queued + report.muted > 0 {
             self.init(result)
         } else if report.failed > 0 {
             self.init(

@@ -113,6 +113,8 @@ struct MCPRoute: AnsweringRoute {
             switch call.tool {
             case .sendNotification:
                 return Reply(call.reply(try await send(call.arguments, caller, &trace)))
+            case .askUser:
+                return Reply(call.reply(try await ask(call.arguments, caller, &trace)))
             case .listDevices:
                 return Reply(call.reply(try await list(call.arguments, caller, &trace)))
             case .scheduleNotification:

@@ -118,6 +118,18 @@ extension Bounds {
     static let replyWaitsMax = 1_024
     /// `Retry-After` of a wait beyond a secret's maximum.
     static let replyWaitRetryAfterSeconds = 5
+    /// The longest time for which an agent's question to its user is open, and the usual one, in seconds.
+    static let questionSecondsMax = 600
+    static let questionSecondsDefault = 300
+    /// How long one call of the tool waits for an answer: shorter than the minute after which MCP clients give up.
+    static let questionWait: Duration = .seconds(45)
+    /// Maximum questions of a session within ``questionSecondsMax``.
+    static let questionsPerSpanMax = 20
+    /// Maximum size of a question and of each choice; all fit into a push, also if many characters are escaped.
+    static let questionBytesMax = 600
+    static let choiceBytesMax = 80
+    /// Maximum choices of a question, each a button.
+    static let choicesMax = 7
     /// How often to query for replies that arrived at other relays, while a client waits.
     static let replyPollInterval: Duration = .seconds(1)
 

@@ -43,6 +43,7 @@ struct AdmissionTests {
     /// The arguments of each tool for agents.
     private static let arguments: [MCPTool: JSON.Value] = [
         .sendNotification: ["title": "t", "message": "m"],
+        .askUser: ["question": "q", "choices": ["a"], "timeout": 1],
         .listDevices: [:],
         .scheduleNotification: ["title": "t", "message": "m", "in": 60],
         .listScheduled: [:],

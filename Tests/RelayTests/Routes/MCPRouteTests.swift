@@ -132,6 +132,7 @@ struct MCPRouteTests {
             let arguments: JSON.Value =
                 switch tool {
                 case .sendNotification: ["title": "T", "message": "M"]
+                case .askUser: ["question": "Q", "choices": ["a"]]
                 case .scheduleNotification: ["title": "T", "message": "M", "in": 60]
                 case .listDevices, .listScheduled: [:]
                 case .cancelScheduled: ["name": "weekly"]

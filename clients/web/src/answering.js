@@ -15,11 +15,11 @@ export function isFinal(fate) {
     return finalFates.includes(fate);
 }
 
-/** The request of a reply: sealed if the pairing has a key. */
+/** The request of a reply: sealed if the event was. */
 export async function requestOf({ item, pairing, action, text, answers }) {
     if (!offeredActions(item, pairing).includes(action)) throw new TypeError("the event doesn't offer this action");
     const words = text?.trim() ? cutBytes(text.trim()) : undefined;
-    if (!pairing.keys) return { action, text: words };
+    if (!pairing.keys || !item.isOpened) return { action, text: words };
     return { sealed: await SealedReply.seal({ keys: pairing.keys, eventID: item.eventID, action, text: words, answers }) };
 }
 
@@ -59,7 +59,7 @@ export async function answer({ item, pairing, action, text, answers, waits = wai
 export async function follow({ item: { key }, pairing, waits = waitsMax, signal }) {
     const { reply, eventID } = await items.get(key);
     for (let wait = 0; wait < waits; wait++) {
-        const known = { keys: pairing.keys, eventID, request: reply.request };
+        const known = { keys: reply.request.sealed && pairing.keys, eventID, request: reply.request };
         try {
             const timeout = wait === 0 ? 0 : waitSeconds;
             const { result } = await post(pairing, "/v1/reply", { eventID, ...reply.request, timeout }, { signal, seconds: timeout });
@@ -84,7 +84,7 @@ function setReply(key, change) {
 export async function outcomeElsewhere({ item, pairing, timeout = 0, signal }) {
     const members = { eventID: item.eventID, timeout };
     const { reply, result } = await post(pairing, "/v1/reply/wait", members, { signal, seconds: timeout });
-    if (result) return fateOf(result, { keys: pairing.keys, eventID: item.eventID });
+    if (result) return fateOf(result, { keys: item.isSealed ? pairing.keys : undefined, eventID: item.eventID });
     return reply ? { fate: "elsewhere" } : undefined;
 }
 

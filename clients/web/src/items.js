@@ -28,13 +28,18 @@ export function protectionOf({ isSealed, isOpened }) {
     return isSealed ? (isOpened ? "sealed" : "locked") : "open";
 }
 
+/** What allows something, so that only the sender's seal proves what it is. */
+const approvals = ["once", "always", "answer"];
+
 /**
- * What a person may reply to an item. A pairing with a key answers only what its sender sealed: the relay could show a
- * harmless text with another request's ID. What isn't shown whole can only be rejected, and questions have the action `answer`.
+ * What a person may reply to an item. A pairing with a key approves only what its sender sealed: the relay could show a
+ * harmless text with another request's ID. Other readable questions get readable replies, which no sender with a key
+ * accepts. What isn't shown whole can only be rejected, and questions have the action `answer`.
  */
 export function offeredActions(item, pairing, now = Date.now()) {
     const { asked, actions } = item;
-    if (!item.eventID || !pairing || isOver(item, now) || (pairing.keys && !item.isOpened)) return [];
+    if (!item.eventID || !pairing || isOver(item, now)) return [];
+    if (pairing.keys && !item.isOpened) return item.isSealed || actions.some((action) => approvals.includes(action)) ? [] : actions;
     if (asked?.isCut) return actions.filter((action) => action === "reject");
     return pairing.keys && asked?.questions.length > 0 ? [...new Set(["answer", ...actions])] : actions;
 }

@@ -39,6 +39,13 @@ test("a pairing with a key answers only sealed requests", () => {
     assert.deepEqual(offeredActions(request, { id: "p" }), ["once"]);
     assert.deepEqual(offeredActions({ ...request, isOpened: true }, undefined), []);
     assert.deepEqual(offeredActions({ ...request, eventID: undefined }, { id: "p" }), []);
+    // A readable question, whose reply approves nothing and is readable, too.
+    const question = { ...request, actions: ["1", "2", "reject"] };
+    assert.deepEqual(offeredActions(question, pairing), ["1", "2", "reject"]);
+    assert.deepEqual(offeredActions({ ...question, isSealed: true }, pairing), []);
+    for (const action of ["once", "always", "answer"]) {
+        assert.deepEqual(offeredActions({ ...question, actions: ["1", action] }, pairing), []);
+    }
 });
 
 test("questions have an answer if they are sealed, what is cut can only be rejected, and after the end nothing is offered", () => {

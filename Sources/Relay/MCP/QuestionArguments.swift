@@ -1,0 +1,177 @@
+import JSON
+
+/// The arguments of `ask_user`, checked.
+struct QuestionArguments: Sendable, Equatable {
+    let question: String
+    let choices: [String]
+    let title: String
+    let sessionID: String?
+    /// For how many seconds the user can answer.
+    let timeout: Int
+    /// The question that was asked before, to go on waiting for its answer.
+    let asked: AskedQuestion?
+
+    /// Checks the arguments.
+    init(_ arguments: JSON.Object) throws(NotificationArguments.Fault) {
+        for member in arguments.members where !Self.names.contains(member.name) {
+            throw Self.fault("Unknown argument. The arguments are \(Self.names.joined(separator: ", ")).")
+        }
+        func text(_ value: JSON.Value?, most: Int) -> String? {
+            guard let text = value?.text, text.contains(where: { !$0.isWhitespace }), text.utf8.count <= most
+            else { return nil }
+            return text
+        }
+        guard let question = text(arguments["question"], most: Bounds.questionBytesMax) else {
+            throw Self.fault(
+                "question is required and must be a string of 1 to \(Bounds.questionBytesMax) bytes.")
+        }
+        let given = arguments["choices"]?.array ?? []
+        let choices = given.compactMap { text($0, most: Bounds.choiceBytesMax) }
+        guard (1...Bounds.choicesMax).contains(given.count), choices.count == given.count,
+            Set(choices).count == choices.count
+        else {
+            throw Self.fault(
+                "choices must be a list of 1 to \(Bounds.choicesMax) different strings of 1 to "
+                    + "\(Bounds.choiceBytesMax) bytes.")
+        }
+        self.question = question
+        self.choices = choices
+        title = text(arguments["title"], most: Bounds.choiceBytesMax) ?? "An agent asks"
+        sessionID = try NotificationArguments.word(
+            "sessionID", most: Bounds.identifierBytesMax, in: arguments)
+        let seconds = arguments["timeout"].map { $0.wholeNumber ?? 0 } ?? Bounds.questionSecondsDefault
+        guard (1...Bounds.questionSecondsMax).contains(seconds) else {
+            throw Self.fault("timeout must be whole seconds from 1 to \(Bounds.questionSecondsMax).")
+        }
+        timeout = seconds
+        asked = try arguments["questionID"].map { value throws(NotificationArguments.Fault) in
+            guard let asked = value.string.flatMap(AskedQuestion.init(id:)) else {
+                throw Self.fault("questionID must be one that ask_user returned.")
+            }
+            return asked
+        }
+    }
+
+    private static func fault(_ sentence: String) -> NotificationArguments.Fault {
+        NotificationArguments.Fault(sentence: sentence)
+    }
+
+    private static let names = ["question", "choices", "timeout", "title", "sessionID", "questionID"]
+
+    /// The `notification` of `/v1/notify` that asks it: each choice has a number, which is the action of a reply.
+    ///
+    /// Event and session are written in the three places in which an event has them.
+    func notification(_ eventID: String) -> JSON.Object {
+        var object = JSON.Object()
+        let lines = [question] + choices.enumerated().map { "\($0 + 1). \($1)" }
+        object["title"] = .string(title)
+        object["body"] = .string(lines.joined(separator: "\n"))
+        object["sound"] = "default"
+        object["interruptionLevel"] = "time-sensitive"
+        // Rings also where somebody looks, or wants only permissions.
+        object["kind"] = .string(EventType.permission.rawValue)
+        object["actions"] = .array(choices.indices.map { .string("\($0 + 1)") } + [.string(Self.refusal)])
+        object["threadID"] = sessionID.map { .string($0) }
+        var names = JSON.Object()
+        names["eventID"] = .string(eventID)
+        names["sessionID"] = sessionID.map { .string($0) }
+        var data = names
+        data["data"] = .object(names)
+        data["body"] = .object(names)
+        object["data"] = .object(data)
+        return object
+    }
+
+    /// The action of a reply that chooses nothing.
+    static let refusal = "reject"
+
+    /// The choice that a reply's action names: its number from 1 and its text.
+    func choice(_ action: String) -> (number: Int, text: String)? {
+        guard let number = Int(action), choices.indices.contains(number - 1) else { return nil }
+        return (number, choices[number - 1])
+    }
+
+    /// The JSON schema of the arguments.
+    static let schema: JSON.Value = [
+        "type": "object",
+        "properties": [
+            "question": [
+                "type": "string", "minLength": 1,
+                "description": "The whole question, with what the user needs to know to decide",
+            ],
+            "choices": [
+                "type": "array", "items": ["type": "string", "minLength": 1], "minItems": 1,
+                "maxItems": .int(Bounds.choicesMax),
+                "description": "What the user can choose; they can also refuse all of it, with a message",
+            ],
+            "timeout": [
+                "type": "integer", "minimum": 1, "maximum": .int(Bounds.questionSecondsMax),
+                "default": .int(Bounds.questionSecondsDefault),
+                "description": "For how many seconds the user can answer",
+            ],
+            "title": [
+                "type": "string", "minLength": 1, "description": "A short title, such as the project's name",
+            ],
+            "sessionID": [
+                "type": "string", "minLength": 1, "maxLength": .int(Bounds.identifierBytesMax),
+                "description": "Your session's ID, if you know it; each session has one open question",
+            ],
+            "questionID": [
+                "type": "string",
+                "description": "From a result with the status waiting: goes on waiting instead of asking",
+            ],
+        ],
+        "required": ["question", "choices"],
+        "additionalProperties": false,
+    ]
+}
+
+/// A question to the user, named so that every relay of the database finds the open one of a session.
+///
+/// Within a span of time as long as the longest time limit, the questions of a session are numbered. A number is used
+/// only after the question before it is over, so only the last ones of two spans can be open.
+struct AskedQuestion: Hashable, Sendable {
+    /// A digest of the session's ID.
+    let session: String
+    let span: Int64
+    let number: Int
+    /// When nobody waits for an answer any more, in seconds since 1970.
+    let end: Int64
+
+    /// The event's ID.
+    var eventID: String { "ask-\(session)-\(span)-\(number)" }
+    /// What the tool returns.
+    var id: String { "\(eventID)-\(end)" }
+}
+
+extension AskedQuestion {
+    /// Reads an ID that the tool returned.
+    init?(id: String) {
+        let parts = id.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 5, parts[0] == "ask", let span = Int64(parts[2]), let number = Int(parts[3]),
+            let end = Int64(parts[4]), end < Int64.max / 1000
+        else { return nil }
+        self.init(session: String(parts[1]), span: span, number: number, end: end)
+        guard self.id == id, id.utf8.count <= Bounds.eventIDBytesMax else { return nil }
+    }
+}
+
+extension MCPTool {
+    static let answer: JSON.Value = [
+        "type": "object",
+        "properties": [
+            "status": [
+                "type": "string", "enum": ["answered", "declined", "waiting", "timed_out", "replaced"],
+                "description": """
+                declined: the user chose nothing; waiting: call again with questionID; replaced: another question of \
+                the session was asked. Only answered has a choice
+                """,
+            ],
+            "questionID": text,
+            "choice": ["type": "integer", "minimum": 1, "description": "The number of the choice, from 1"],
+            "answer": ["type": "string", "description": "The text of the choice"],
+            "message": ["type": "string", "description": "What the user wrote"],
+        ],
+        "required": ["status", "questionID"],
+    ]
+}

@@ -1,0 +1,185 @@
+import APNs
+import HTTPServer
+import JSON
+import Programs
+import Storage
+import Testing
+
+@testable import Relay
+
+@Suite("Questions of agents to their users", .timeLimit(.minutes(2)))
+struct MCPQuestionTests {
+    private static func with(
+        _ options: RelayFixture.Options = .init(), _ body: (RelayFixture) async throws -> Void
+    ) async throws {
+        try await RelayFixture.with(options) { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            try await body(relay)
+        }
+    }
+
+    /// Calls the tool as an older client does, and returns its result.
+    private static func ask(_ relay: RelayFixture, _ members: JSON.Value = [:]) async -> JSON.Value {
+        var arguments = JSON.Object()
+        arguments["question"] = "Which database?"
+        arguments["choices"] = ["SQLite", "Postgres"]
+        arguments["timeout"] = 60
+        for member in members.object?.members ?? [] { arguments[member.name] = member.value }
+        let call: JSON.Value = ["name": "ask_user", "arguments": .object(arguments)]
+        return await MCPTests.post(relay, MCPTests.legacy("tools/call", call)).json["result"] ?? .null
+    }
+
+    /// Waits until an agent waits, and returns the pushes' payloads.
+    private static func asked(_ relay: RelayFixture, waiting: Int = 1) async throws -> [JSON.Value] {
+        #expect(await relay.until { $0.services.shared.replies.figures.waiting == waiting })
+        let pushes = await relay.onLoop { $0.production.pushes }
+        return try pushes.filter { $0.notification.pushType == .alert }.map {
+            try JSON.parse($0.notification.payload, maxBytes: 4_096)
+        }
+    }
+
+    private static func reply(
+        _ relay: RelayFixture, _ eventID: JSON.Value?, _ members: JSON.Value
+    ) async -> JSON.Value {
+        var body = members.object ?? JSON.Object()
+        body["secret"] = .string(RelayFixture.secret)
+        body["eventID"] = eventID
+        return await relay.post("/v1/reply", .object(body)).json
+    }
+
+    private static func text(_ result: JSON.Value) -> String {
+        result["content"]?.array?.first?["text"]?.string ?? ""
+    }
+
+    @Test("The user's choice is the call's result, and the phone learns that it was taken")
+    func answered() async throws {
+        try await Self.with { relay in
+            async let result = Self.ask(relay, ["title": "shop", "sessionID": "ses_1"])
+            let push = try #require(try await Self.asked(relay).first)
+            #expect(
+                push["aps"]?["alert"]
+                    == ["title": "shop", "body": "Which database?\n1. SQLite\n2. Postgres"])
+            #expect(push["actions"] == ["1", "2", "reject"] && push["kind"] == "permission")
+            #expect(push["aps"]?["category"] == nil && push["sessionID"] == "ses_1")
+            let eventID = push["eventID"]
+            #expect(await Self.reply(relay, eventID, ["action": "once"])["code"] == "invalid_field")
+            #expect(await Self.reply(relay, eventID, ["action": "2", "text": "It scales."])["ok"] == true)
+            let structured = try #require(await result["structuredContent"])
+            #expect(structured["status"] == "answered" && structured["choice"] == 2)
+            #expect(structured["answer"] == "Postgres" && structured["message"] == "It scales.")
+            let again = await Self.reply(relay, eventID, ["action": "2", "text": "It scales.", "timeout": 1])
+            #expect(again["result"]?["outcome"] == "taken")
+            // The same call again, perhaps because its answer was lost.
+            let id = try #require(structured["questionID"])
+            #expect(
+                await Self.ask(relay, ["sessionID": "ses_1", "questionID": id])["structuredContent"]
+                    == structured)
+        }
+    }
+
+    @Test("A user who chooses nothing declines, and can say why")
+    func declined() async throws {
+        try await Self.with { relay in
+            async let result = Self.ask(relay)
+            let push = try #require(try await Self.asked(relay).first)
+            _ = await Self.reply(relay, push["eventID"], ["action": "reject", "text": "Neither."])
+            let declined = await result
+            #expect(declined["isError"] == false)
+            #expect(declined["structuredContent"]?["status"] == "declined")
+            #expect(declined["structuredContent"]?["message"] == "Neither.")
+            #expect(declined["structuredContent"]?["choice"] == nil)
+            async let sealed = Self.ask(relay)
+            let next = try #require(try await Self.asked(relay).last)
+            _ = await Self.reply(relay, next["eventID"], ["sealed": "AQ"])
+            #expect(await sealed["isError"] == true)
+            let known = await Self.reply(relay, next["eventID"], ["sealed": "AQ", "timeout": 1])
+            #expect(known["result"]?["outcome"] == "refused" && known["result"]?["reason"] == "unreadable")
+        }
+    }
+
+    @Test("Without an answer, the status is waiting until the time limit, and never a choice")
+    func timedOut() async throws {
+        try await Self.with { relay in
+            // The wait lasts a second; the relay's clock stands still meanwhile.
+            let waiting = await Self.ask(relay, ["timeout": 1])
+            #expect(waiting["structuredContent"]?["status"] == "waiting")
+            let id = try #require(waiting["structuredContent"]?["questionID"])
+            relay.pass(.seconds(1))
+            let over = await Self.ask(relay, ["timeout": 1, "questionID": id])
+            #expect(
+                over["isError"] == false
+                    && over["structuredContent"] == ["questionID": id, "status": "timed_out"])
+            #expect(Self.text(over) == "The user didn't answer in time. Don't assume an answer.")
+            // A late answer doesn't count, and the phone learns so.
+            let push = try #require(try await Self.asked(relay, waiting: 0).first)
+            let late = await Self.reply(relay, push["eventID"], ["action": "1", "timeout": 1])
+            #expect(late["result"]?["outcome"] == "too_late")
+            let still = await Self.ask(relay, ["timeout": 1, "questionID": id])
+            #expect(still["structuredContent"]?["status"] == "timed_out")
+            // The phones needn't show it any more.
+            let cleared = await relay.onLoop {
+                $0.production.pushes.count { $0.notification.pushType == .background }
+            }
+            #expect(cleared == 1)
+        }
+    }
+
+    @Test("A session has one open question, also across the ends of its numbers, and others have their own")
+    func single() async throws {
+        try await Self.with { relay in
+            let first = await Self.ask(relay, ["timeout": 1])
+            let other = await Self.ask(relay, ["timeout": 1, "sessionID": "ses_2"])
+            relay.pass(.seconds(Bounds.questionSecondsMax))
+            let second = await Self.ask(relay, ["timeout": 1, "question": "Which table?"])
+            let third = await Self.ask(relay, ["timeout": 1])
+            let ids = try [first, other, second, third].map {
+                try #require($0["structuredContent"]?["questionID"]?.string)
+            }
+            #expect(Set(ids).count == 4)
+            var states: [JSON.Value?] = []
+            for id in [ids[0], ids[2], ids[3]] {
+                let result = await Self.ask(relay, ["timeout": 1, "questionID": .string(id)])
+                states.append(result["structuredContent"]?["status"])
+            }
+            #expect(states == ["replaced", "replaced", "waiting"])
+            let late = await Self.ask(relay, ["sessionID": "ses_2", "questionID": .string(ids[1])])
+            #expect(late["structuredContent"]?["status"] == "timed_out")
+        }
+    }
+
+    @Test("Faults, too many questions and phones that can't be reached are results that the agent can read")
+    func refused() async throws {
+        try await Self.with { relay in
+            let faults: [(JSON.Value, String)] = [
+                (["question": " "], "question"), (["choices": []], "choices"),
+                (["choices": ["a", "a"]], "choices"),
+                (["choices": ["1", "2", "3", "4", "5", "6", "7", "8"]], "choices"),
+                (["timeout": 601], "timeout"), (["timeout": 0], "timeout"),
+                (["questionID": "x"], "questionID"),
+                (["sessionID": "a\0"], "sessionID"), (["answer": "yes"], "Unknown"),
+                (["questionID": "ask-00-0-0-1"], "There is no such question"),
+            ]
+            for (members, start) in faults {
+                let refused = await Self.ask(relay, members)
+                #expect(refused["isError"] == true && Self.text(refused).hasPrefix(start), "\(members)")
+            }
+            #expect(await relay.onLoop { $0.production.pushes }.isEmpty)
+            let most = String(repeating: "\"", count: Bounds.questionBytesMax)
+            let choices = (1...Bounds.choicesMax).map { number in
+                JSON.Value.string(String(repeating: "\\", count: Bounds.choiceBytesMax - 1) + "\(number)")
+            }
+            let session = JSON.Value.string(String(repeating: "s", count: Bounds.identifierBytesMax))
+            let long = await Self.ask(
+                relay,
+                ["question": .string(most), "choices": .array(choices), "timeout": 1, "sessionID": session])
+            #expect(long["structuredContent"]?["status"] == "waiting")
+            _ = await relay.onLoop { $0.production.script = { _ in .rejected(400, "PayloadTooLarge") } }
+            let unreached = await Self.ask(relay)
+            #expect(unreached["isError"] == true && Self.text(unreached).contains("reached no device"))
+        }
+        try await RelayFixture.with { relay in
+            let nobody = await Self.ask(relay)
+            #expect(nobody["isError"] == true && Self.text(nobody).contains("No devices are registered"))
+        }
+    }
+}
