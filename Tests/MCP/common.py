@@ -48,10 +48,10 @@ class Phone:
         assert status == 200, body
 
     def payloads(self):
-        """The payloads of all pushes that APNs accepted for the phone."""
+        """The payloads of all pushes that APNs accepted for the phone, without those that remove a notification."""
         status, _, body = request(f"{CONTROL}/pushes?token={self.token}")
         assert status == 200, body
-        return [push["payload"] for push in json.loads(body)["pushes"]]
+        return [push["payload"] for push in json.loads(body)["pushes"] if "clear" not in push["payload"]]
 
     def expect_notifications(self, titles):
         """Whether the phone received these, in order."""

@@ -102,7 +102,7 @@ def check_results():
     wrong = {"name": "send_notification", "arguments": {"title": "T", "urgency": "loud"}}
     assert result(modern("tools/call", wrong), new, "CallToolResult", "a-1")["isError"] is True
     assert result(legacy("tools/call", wrong), old, "CallToolResult", 7)["isError"] is True
-    phone.expect_notifications(["T", "T"])
+    phone.expect_notifications(["T", "T", "An agent asks", "An agent asks"])
     assert legacy("ping")[2]["result"] == {}
     lists = {
         "resources/list": ("resources", "ListResourcesResult"), "prompts/list": ("prompts", "ListPromptsResult"),
