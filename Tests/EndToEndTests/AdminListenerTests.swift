@@ -102,4 +102,47 @@ struct AdminListenerTests {
             #expect(limited.status == 429 && limited.headers["retry-after"] != nil)
         }
     }
+
+    @Test("The console follows an event from its queue to APNs and its acknowledgement, and shows no secret")
+    func console() async throws {
+        let settings = ["RELAY_ADMIN_TOKEN": "a-token-of-the-test", "RELAY_RETRY_DELAY_MAX": "100ms"]
+        try await Stack.run(settings) { stack in
+            let admin = try await stack.admin
+            func get(_ path: String) async throws -> JSON.Value {
+                let answer = try await admin.send(
+                    "GET", path, headers: ["Authorization: Bearer a-token-of-the-test"])
+                #expect(answer.status == 200, "\(path): \(answer.text)")
+                #expect(!answer.text.contains(Self.secret) && !answer.text.contains(token(1)))
+                return try answer.json()
+            }
+            try await stack.register(Self.secret, token(1))
+            try await stack.control.put("/rules", ["reason": "ServiceUnavailable", "count": 1])
+            #expect(try await stack.event(Self.secret, ["eventID": "turn 1"]).queued == 1)
+            // Rows of the log are written together, a little later.
+            func look() async throws -> JSON.Value? {
+                try await get("/v1/admin/push?id=turn%201")["found"]?.array?.first
+            }
+            let sent = try await eventually(look) { $0?["pushes"]?.array?.first?["ended"] != nil }
+            let push = try #require(sent?["pushes"]?.array?.first)
+            #expect(push["response"]?.string == "queued")
+            #expect(push["responseReason"]?.string == "ServiceUnavailable")
+            #expect(push["ended"]?["status"]?.string == "sent" && push["waiting"] == nil)
+            #expect(sent?["event"]?["acknowledgedAt"] == nil)
+            var acknowledgement = JSON.Object()
+            acknowledgement["secret"] = .string(Self.secret)
+            acknowledgement["eventID"] = "turn 1"
+            #expect(try await stack.http.post("/v1/ack", acknowledgement).status == 200)
+            let found = try await look()
+            #expect(found?["event"]?["acknowledgedAt"]?.int != nil)
+            let hash = try #require(found?["secretHash"]?.string)
+            let tenants = try await get("/v1/admin/tenants")
+            #expect(tenants["recent"]?.array?.first?["secretHash"]?.string == hash)
+            let tenant = try await get("/v1/admin/tenant?secret=" + hash.prefix(12))
+            #expect(tenant["devices"]?.array?.count == 1)
+            #expect(try await get("/v1/admin/queue")["pushes"]?.array?.isEmpty == true)
+            let totals = try await get("/v1/admin/overview")["totals"]
+            #expect(totals?["events"]?.array?.first?.int == 1 && totals?["apns"]?.array?[1].int == 1)
+            #expect(try await get("/v1/admin/apps")["keys"]?.array?.first?["opened"]?.int ?? 0 >= 1)
+        }
+    }
 }

@@ -24,7 +24,8 @@ struct ConsoleApps: Sendable {
         writer.name("keys")
         writer.beginArray()
         for key in apps.keys {
-            for environment in Environment.allCases where apps.environments(of: key).contains(environment) {
+            for environment in [Environment.production, .sandbox]
+            where apps.environments(of: key).contains(environment) {
                 write(key, environment, to: &writer)
             }
         }

@@ -59,8 +59,12 @@ export function bytes(number) {
 /** `14:05` */
 export const clock = (time) => clockTime.format(time);
 
+/** Whether a number of the database is a time that calendars have. */
+const isTime = (time) => Math.abs(time) <= 8.64e15;
+
 /** `14:05:09`, with the day if it isn't today. */
 export function moment(time, now = Date.now()) {
+    if (!isTime(time)) return "–";
     const text = exactTime.format(time);
     return day.format(time) === day.format(now) ? text : `${day.format(time)}, ${text}`;
 }

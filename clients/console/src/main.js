@@ -66,7 +66,8 @@ function go() {
         } catch (error) {
             if (error.name === "AbortError") return true;
             if (error.status === 401) return void signIn(token.get() ? "The relay refuses this token." : "");
-            if (!(error instanceof Failure)) throw error;
+            // A fault of the page; it must not end the polling.
+            if (!(error instanceof Failure)) reportError(error);
             waiting.remove();
             main.classList.toggle("stale", isShown);
             live.className = "live bad";

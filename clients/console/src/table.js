@@ -1,5 +1,6 @@
 // Tables, facts and states, as all views show them.
 import { foreign, h } from "./dom.js";
+import { moment } from "./format.js";
 
 /** A table. Columns are `{ name, isNumber }`; cells are nodes or texts. */
 export function table(title, columns, rows, empty) {
@@ -17,3 +18,6 @@ export const badge = (tone, text) => h("span", { class: `badge ${tone}` }, text)
 
 /** A text that somebody else chose. */
 export const other = (text, name = "span") => foreign(name, { class: "other" }, text);
+
+/** A time in one line. */
+export const when = (time) => h("time", { class: "moment" }, moment(time));

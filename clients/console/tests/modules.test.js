@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { bytes, compact, count, counted, duration, percent, shortDuration } from "../src/format.js";
+import { bytes, compact, count, counted, duration, moment, percent, shortDuration } from "../src/format.js";
 import { life } from "../src/life.js";
 import { delay } from "../src/poll.js";
 import { Hour, quantile, roundUp, total } from "../src/series.js";
@@ -69,6 +69,8 @@ test("numbers are short and exact enough", () => {
     assert.deepEqual([0, 0.4, 4.25, 12.6, 999, 1_400, 65_000, 3_600_000, 266_400_000].map(duration),
         ["0 s", "400 µs", "4.3 ms", "13 ms", "999 ms", "1.4 s", "1 min 5 s", "1 h", "3 d 2 h"]);
     assert.deepEqual([750, 40_000, 80_000, 9_000_000].map(shortDuration), ["750 ms", "40 s", "1.3 min", "2.5 h"]);
+    assert.deepEqual([moment(undefined), moment(NaN), moment(9e18)], ["–", "–", "–"]);
+    assert.match(moment(0, 86_400_000 * 2), /^1 Jan 1970, \d\d:\d\d:\d\d$/);
     assert.deepEqual([0, 1_023, 1_536, 5 * 2 ** 30].map(bytes), ["0 B", "1023 B", "1.5 KiB", "5.0 GiB"]);
 });
 

@@ -1,8 +1,8 @@
 // What waits: queued pushes, next due first, and schedules.
 import { ask } from "../api.js";
 import { fill, h } from "../dom.js";
-import { count, counted, duration, moment } from "../format.js";
-import { badge, other, section, table } from "../table.js";
+import { count, counted, duration } from "../format.js";
+import { badge, other, section, table, when } from "../table.js";
 import { due, pushLink, scheduleRow } from "./tenants.js";
 
 export const title = "Queue";
@@ -32,7 +32,7 @@ function shown(answer, { after, schedulesAfter, page }) {
         section("Queued pushes", h("p", { class: "quiet" }, answer.waiting === 0 && answer.pushes.length === 0 ? "Pushes that a push service can't accept now wait here."
             : `About ${counted(answer.waiting, "push waits", "pushes wait")} in the database, of all its relays; ${answer.oldestDueAge > 0 ? `the oldest has been due for ${duration(answer.oldestDueAge)}` : "none is overdue"}.`),
         table("Queued pushes", [{ name: "Tenant" }, { name: "Push" }, { name: "Event" }, number("Attempts"), { name: "Next attempt" }, { name: "Received" }, { name: "Given up" }],
-            answer.pushes.map((push) => [tenant(push), pushLink(push, push), other(push.eventType), count(push.attempts), due(push), moment(push.createdAt), moment(push.expiresAt)]), "Nothing waits."),
+            answer.pushes.map((push) => [tenant(push), pushLink(push, push), other(push.eventType), count(push.attempts), due(push), when(push.createdAt), when(push.expiresAt)]), "Nothing waits."),
         pages(after, answer.next, page.pushes)),
         section("Schedules", h("p", { class: "quiet" }, answer.nextScheduleDue === undefined ? "No schedule is due." : answer.nextScheduleDue <= answer.now
             ? `The next one has been due for ${duration(answer.now - answer.nextScheduleDue)}.` : `The next one is due in ${duration(answer.nextScheduleDue - answer.now)}.`,

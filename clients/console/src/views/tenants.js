@@ -2,7 +2,7 @@
 import { ask } from "../api.js";
 import { confirm, fill, h } from "../dom.js";
 import { count, duration, moment } from "../format.js";
-import { badge, other, section, table } from "../table.js";
+import { badge, other, section, table, when } from "../table.js";
 import { transports } from "../words.js";
 
 export const title = "Tenants";
@@ -45,11 +45,11 @@ function shownList({ recent, blocked, blockedCount, canChange }) {
         !canChange && readOnly(),
         section("Recently active", h("p", { class: "quiet" }, "The latest requests that this relay counted, also of secrets that no device has."),
             table("Recently active", [{ name: "Tenant" }, { name: "Last request" }, number("Events"), number("Other requests"), number("Refused by limits"), { name: "State" }],
-                recent.map((tenant) => [link(tenant), moment(tenant.at), count(tenant.events), count(tenant.others),
+                recent.map((tenant) => [link(tenant), when(tenant.at), count(tenant.events), count(tenant.others),
                     tenant.limited > 0 ? h("b", { class: "bad" }, count(tenant.limited)) : "0", tenant.isBlocked ? badge("bad", "blocked") : badge("good", "ok")]),
                 "No tenant has sent a request since the relay started.")),
         section("Blocked", table("Blocked", [{ name: "Tenant" }, { name: "Since" }, { name: "Note" }],
-            blocked.map((tenant) => [link(tenant), moment(tenant.since), tenant.note ? other(tenant.note) : "–"]), "No secret is blocked."),
+            blocked.map((tenant) => [link(tenant), when(tenant.since), tenant.note ? other(tenant.note) : "–"]), "No secret is blocked."),
         blockedCount > blocked.length && h("p", { class: "quiet" }, `The latest ${count(blocked.length)} of ${count(blockedCount)}; relay block --list shows all.`)),
     ];
 }
@@ -93,14 +93,14 @@ function shownOne(tenant, { block, revoke, unblock }) {
         !tenant.canChange && readOnly(),
         section("Devices", table("Devices", [{ name: "Device" }, { name: "App" }, { name: "Environment" }, { name: "Registered" }, { name: "Renewed" }],
             tenant.devices.map((one) => [h("code", {}, other(one.device)), one.app ? other(one.app) : transports[one.transport] ?? other(one.transport),
-                one.transport === "webpush" ? "–" : other(one.environment), moment(one.createdAt), moment(one.updatedAt)]), "No device is registered.")),
+                one.transport === "webpush" ? "–" : other(one.environment), when(one.createdAt), when(one.updatedAt)]), "No device is registered.")),
         section("Queue", table("Queue", [{ name: "Push" }, { name: "Device" }, { name: "Event" }, number("Attempts"), { name: "Next attempt" }, { name: "Given up" }],
-            tenant.waiting.map((push) => [pushLink(push, tenant), push.device ? h("code", {}, other(push.device)) : "–", other(push.eventType), count(push.attempts), due(push), moment(push.expiresAt)]), "Nothing waits.")),
+            tenant.waiting.map((push) => [pushLink(push, tenant), push.device ? h("code", {}, other(push.device)) : "–", other(push.eventType), count(push.attempts), due(push), when(push.expiresAt)]), "Nothing waits.")),
         section("Schedules", table("Schedules", [{ name: "Schedule" }, { name: "Next" }, { name: "Repeats" }, { name: "Last" }, { name: "Outcome" }, number("Skipped")],
             tenant.schedules.map(scheduleRow), "Nothing is scheduled.")),
         section("Latest results", h("p", { class: "quiet" }, "From the delivery log; RELAY_LOG says which results it keeps."),
             table("Latest results", [{ name: "Time" }, { name: "Event" }, { name: "Device" }, { name: "Result" }, { name: "Push" }], tenant.deliveries.map((row) => [
-                moment(row.at), other(row.eventType), row.device ? h("code", {}, other(row.device)) : h("span", { class: "quiet" }, "removed"),
+                when(row.at), other(row.eventType), row.device ? h("code", {}, other(row.device)) : h("span", { class: "quiet" }, "removed"),
                 row.status === "sent" ? badge("good", "sent") : badge("bad", other(row.reason ?? "failed")), pushLink(row, tenant)]), "The delivery log has nothing.")),
     ];
 }
@@ -112,5 +112,5 @@ export const pushLink = ({ id }, { secret, secretHash }) => h("a", { href: `#/pu
 export const due = ({ isLeased, dueAt }) => isLeased ? badge("warn", "being sent") : dueAt <= Date.now() ? badge("bad", `due for ${duration(Date.now() - dueAt)}`) : `in ${duration(dueAt - Date.now())}`;
 
 /** The cells of a schedule. */
-export const scheduleRow = (one) => [h("code", {}, one.id), moment(one.nextAt), one.isRepeated ? "yes" : "once", one.lastAt ? moment(one.lastAt) : "–",
+export const scheduleRow = (one) => [h("code", {}, one.id), when(one.nextAt), one.isRepeated ? "yes" : "once", one.lastAt ? when(one.lastAt) : "–",
     one.lastOutcome ? other(one.lastOutcome) : "–", one.skipped > 0 ? h("b", { class: "bad" }, count(one.skipped)) : "0"];

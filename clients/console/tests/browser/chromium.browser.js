@@ -187,7 +187,7 @@ test("hostile texts stay texts", async () => {
     relay.answers.set("/v1/admin/tenants", tenants({ blocked: [{ secret: hostile, secretHash: hostile, since: 1, note: hostile }],
         recent: [{ secret: hostile, secretHash: hostile, at: 1, events: 1, others: 1, limited: 1 }] }));
     const row = { id: hostile, device: hostile, eventType: hostile, reason: hostile, status: "failed", app: hostile, environment: hostile, transport: hostile,
-        kind: hostile, lastOutcome: hostile, attempts: 1, dueAt: 1, expiresAt: 1, createdAt: 1, updatedAt: 1, at: 1, nextAt: 1, skipped: 1, secret: hostile };
+        kind: hostile, lastOutcome: hostile, attempts: 1, dueAt: 1, expiresAt: 1, createdAt: 1, updatedAt: 1, at: 1, nextAt: 9e18, skipped: 1, secret: hostile };
     relay.answers.set("/v1/admin/tenant", tenant({ secret: hostile, secretHash: hostile, block: { since: 1, note: hostile }, devices: [row], deliveries: [row], waiting: [row], schedules: [row] }));
     relay.answers.set("/v1/admin/push", { now: 1, searched: 1, found: [{ secret: hostile, pushes: [{ id: hostile, device: hostile, response: hostile, responseReason: hostile, waiting: row, ended: row }],
         unmade: [{ device: hostile, response: hostile, responseReason: hostile }] }] });
