@@ -46,6 +46,7 @@ package enum SecretHashScope: Sendable {
             [
                 "device_registration", "pending_push", "event_receipt", "delivery_log", "blocked_secret",
                 "history_item", "agent_use", "schedule", "event_reply", "push_token",
+                "access_token",
             ]
         case .blocked: ["blocked_secret"]
         }

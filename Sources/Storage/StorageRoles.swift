@@ -50,6 +50,9 @@ package protocol RegistrationStorage: Sendable {
         _ environment: DeviceEnvironment, of device: Device
     ) async throws(StorageError) -> Bool
 
+    /// Stores a device's preferences, under the conditions of ``setEnvironment(_:of:)``. True if the row has them now.
+    func setPreferences(_ preferences: String, of device: Device) async throws(StorageError) -> Bool
+
     /// Removes a device that APNs no longer knows, unless its `updatedAt` is later than `time`.
     ///
     /// APNs reports the time since which a token has been invalid; a later registration stays. True if the device was
@@ -277,7 +280,8 @@ package protocol AgentStorage: Sendable {
 package protocol AccessTokenStorage: Sendable {
     /// Stores a token of a secret with devices, unless the secret has `limit` tokens.
     ///
-    /// The token belongs to `key`, whatever its `secretHash`. It is removed with the secret's last device.
+    /// The token belongs to `key`, whatever its `secretHash`. It is removed when the secret's last device is
+    /// unregistered, and stays if a push service reports that device as gone.
     func create(
         _ token: AccessToken, under key: SecretKey, limit: Int
     ) async throws(StorageError) -> AccessTokenCreation

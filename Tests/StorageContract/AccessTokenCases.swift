@@ -14,9 +14,6 @@ extension ContractCase {
             }
             for token in [first, second] {
                 #expect(try await storage.accessToken(token.digest) == token)
-                // The row by which a request finds the secret is nobody's.
-                let place = SecretKey(primary: SecretHash(token.digest))
-                #expect(try await storage.devices(of: place).isEmpty)
             }
             #expect(try await storage.accessTokens(of: key, limit: 9) == [first, second])
             #expect(try await storage.accessTokens(of: key, limit: 1) == [first])
@@ -93,6 +90,23 @@ extension ContractCase {
             #expect(try await storage.prune(.accessTokens, before: Samples.time + 6, limit: 10) == 2)
             #expect(try await database.count(of: "access_token") == 0)
             await storage.close()
+        },
+
+        ContractCase(open: "a token without devices follows a change of the pepper, too") {
+            storage async throws in
+            let hashes = (0..<2).map { SecretHash(Digest256(of: [UInt8($0)])) }
+            let old = SecretKey(primary: hashes[0])
+            try await storage.register(Samples.registration("aa"), old)
+            let token = Samples.accessToken(old)
+            _ = try await storage.create(token, under: old, limit: 9)
+            let device = try #require(try await storage.devices(of: old).first)
+            // A push service says that it is gone; its owner didn't say anything.
+            #expect(try await storage.remove(device, ifNotUpdatedAfter: device.updatedAt))
+            #expect(try await storage.accessToken(token.digest) == token)
+            let key = SecretKey(primary: hashes[1], legacy: [hashes[0]])
+            #expect(try await storage.rehash(key))
+            #expect(try await storage.accessToken(token.digest)?.secretHash == hashes[1])
+            #expect(try await storage.revokeAccessToken(token.id, of: SecretKey(primary: hashes[1])))
         },
 
         ContractCase(open: "a token leads to its secret's new hash after every change of the pepper") {

@@ -37,8 +37,13 @@ extension ContractCase {
             // What APNs says of the old token is of no consequence for the new one.
             #expect(try await !storage.remove(old, ifNotUpdatedAfter: old.updatedAt))
             #expect(try await !storage.setEnvironment(.sandbox, of: old))
+            #expect(try await !storage.setPreferences("{}", of: old))
             #expect(try await !storage.unregister(token: "aa", under: key))
             #expect(try await storage.devices(of: key) == [device])
+            #expect(try await storage.setPreferences("{}", of: device))
+            let changed = try await storage.devices(of: key)
+            #expect(changed.map(\.details.preferences) == ["{}"])
+            #expect(changed.map(\.updatedAt) == [device.updatedAt])
         },
 
         ContractCase(open: "an installation that registers its token again is updated, even at the limit") {

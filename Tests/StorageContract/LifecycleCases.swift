@@ -172,6 +172,7 @@ extension ContractCase {
     private static let everyChange: [(String, Call)] = [
         ("register", { try await $0.register(Samples.registration("cc"), Samples.key("secret")) }),
         ("unregister", { _ = try await $0.unregister(token: "aa", under: Samples.key("secret")) }),
+        ("setPreferences", { _ = try await $0.setPreferences("{}", of: device) }),
         ("setEnvironment", { _ = try await $0.setEnvironment(.sandbox, of: device) }),
         ("remove", { _ = try await $0.remove(device, ifNotUpdatedAfter: .max) }),
         ("append", { try await $0.append([Samples.delivery(Samples.key("secret"))]) }),

@@ -189,6 +189,9 @@ enum Filling {
             #expect(try await right.tokens(.activity, of: key, at: Samples.time) == tokens)
             let accessTokens = try await left.accessTokens(of: key, limit: 9)
             #expect(try await right.accessTokens(of: key, limit: 9) == accessTokens)
+            for token in accessTokens {
+                #expect(try await right.accessToken(token.digest) == token)
+            }
             let use = try await left.agentUse(of: key)
             #expect(try await right.agentUse(of: key) == use)
         }

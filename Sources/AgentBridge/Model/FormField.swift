@@ -87,6 +87,12 @@ struct FormField: Sendable, Equatable {
         return kind == .list ? .array(given) : given.first
     }
 
+    /// A text without white space at its ends, which keyboards add.
+    private static func trimmed(_ text: String) -> Substring {
+        let start = text.drop { $0.isWhitespace }
+        return start.prefix(start.count - start.reversed().prefix { $0.isWhitespace }.count)
+    }
+
     /// The value of a text that the person wrote.
     private func written(_ text: String) -> JSON.Value? {
         switch kind {
@@ -94,7 +100,7 @@ struct FormField: Sendable, Equatable {
         case .yesOrNo: return nil
         case .whole, .number:
             let number = try? JSON.parse(
-                Array(text.filter { !$0.isWhitespace }.utf8), maxBytes: Bounds.identifierBytesMax)
+                Array(Self.trimmed(text).utf8), maxBytes: Bounds.identifierBytesMax)
             guard let number, kind == .number ? number.double != nil : number.int != nil else { return nil }
             return number
         }

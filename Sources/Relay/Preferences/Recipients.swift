@@ -5,8 +5,8 @@ struct Recipients: Sendable {
     private(set) var devices: [Device]
     /// In the order of `devices`; empty if no device has preferences.
     private var parsed: [DevicePreferences] = []
-    /// Until when somebody looks at the secret's agents; also of devices that were left out since.
-    private var lookingUntil: EpochMilliseconds?
+    /// Until when somebody looks at the secret's agents, by device; also of devices that were left out since.
+    private var lookingUntil: [EpochMilliseconds] = []
 
     /// All of these devices.
     init(_ devices: [Device] = []) {
@@ -16,7 +16,7 @@ struct Recipients: Sendable {
         parsed = devices.indices.map { index in
             devices[index].details.preferences.map { DevicePreferences(stored: $0) } ?? .none
         }
-        lookingUntil = parsed.compactMap(\.lookingUntil).max()
+        lookingUntil = parsed.compactMap(\.lookingUntil)
     }
 
     var count: Int { devices.count }
@@ -36,8 +36,11 @@ struct Recipients: Sendable {
     }
 
     /// Whether a push of this kind needn't ring, because somebody looks at the secret's agents.
+    ///
+    /// A time that no report gives is that of a clock which was ahead, and doesn't count.
     func areLooking(_ kind: String?, at now: EpochMilliseconds) -> Bool {
-        kind == EventType.complete.rawValue && lookingUntil.map { $0 > now } ?? false
+        let last = now + EpochMilliseconds(Bounds.presenceSecondsMax) * 1_000
+        return kind == EventType.complete.rawValue && lookingUntil.contains { now < $0 && $0 <= last }
     }
 
     /// Whether a device limits how many pushes it gets.

@@ -89,14 +89,18 @@ extension LoopServices {
             throw APIError(.invalidToken)
         }
         trace.add(.note("token_id", token.id.text))
-        // Counted before the scope is checked, like every request of the tenant.
+        guard token.scope == scope else {
+            // Its holder must not use up what the secret may send.
+            trace.add(.secretHash(token.secretHash))
+            try shared.rates.countUnknownSecret(request, at: started)
+            throw APIError(.forbidden, hint: "Its scope is \(token.scope.rawValue).")
+        }
         let tenant = try admit(
             Secret([]), SecretKey(primary: token.secretHash), to: admission, request, started,
             device: device, &trace)
-        guard token.scope == scope else {
-            throw APIError(.forbidden, hint: "Its scope is \(token.scope.rawValue).")
-        }
-        if token.usedAt.map({ now - $0 >= Bounds.accessTokenUseInterval.inMilliseconds }) ?? true {
+        if token.usedAt.map({ now - $0 >= Bounds.accessTokenUseInterval.inMilliseconds }) ?? true,
+            tokenUses.isDue(token.id, at: started)
+        {
             // The request needn't fail because the time of its token's use can't be stored.
             try? await shared.storage.noteUse(of: token, at: now)
         }

@@ -35,12 +35,14 @@ struct PresenceRoute: TenantRoute {
             let own = devices.first { device in
                 wanted.installationID != nil && device.details.installationID == wanted.installationID
             }
-            if let device = own ?? devices.first {
-                let now = shared.clock.now
-                let end = wanted.duration == .zero ? nil : now + wanted.duration.inMilliseconds
-                try await store(end, for: device, tenant.key)
-                return .ok
+            // Who isn't registered shares a device's time, and can't end what that device reported.
+            let device = own ?? (wanted.duration > .zero ? devices.first : nil)
+            if let device {
+                let end =
+                    wanted.duration == .zero ? nil : shared.clock.now + wanted.duration.inMilliseconds
+                try await store(end, for: device, isOwn: own != nil)
             }
+            if !devices.isEmpty { return .ok }
         } catch {
             throw APIError(error)
         }
@@ -48,19 +50,15 @@ struct PresenceRoute: TenantRoute {
         return .ok
     }
 
+    /// A report is left out if the device registers at the same time: the app repeats it within a minute.
     private func store(
-        _ end: EpochMilliseconds?, for device: Device, _ key: SecretKey
+        _ end: EpochMilliseconds?, for device: Device, isOwn: Bool
     ) async throws(StorageError) {
         var preferences = device.details.preferences.map(DevicePreferences.init(stored:)) ?? .none
         guard preferences.lookingUntil != end else { return }
+        if !isOwn, let end, let other = preferences.lookingUntil, other > end { return }
         preferences.lookingUntil = end
-        let details = DeviceDetails(
-            preferences: String(decoding: preferences.json, as: UTF8.self), webPush: device.details.webPush)
-        // Neither adds a device that was removed meanwhile, nor gives an installation its earlier token back.
-        _ = try await services.shared.storage.register(
-            Registration(
-                newID: services.makeID(), token: device.token, bundleID: device.bundleID,
-                environment: device.environment, at: device.updatedAt, details: details),
-            under: key, deviceLimit: 0)
+        _ = try await services.shared.storage.setPreferences(
+            String(decoding: preferences.json, as: UTF8.self), of: device)
     }
 }

@@ -9,6 +9,8 @@ enum Bounds {
     static let accessTokensMax = 50
     /// How often the time of an access token's last use is stored.
     static let accessTokenUseInterval: Duration = .seconds(60)
+    /// Maximum access tokens per loop for which that is known; then all are forgotten.
+    static let accessTokenUsesMax = 1_024
 
     // MARK: Requests (docs/reference/api.md)
 

@@ -91,6 +91,12 @@ extension SQLSession {
             ]) > 0
     }
 
+    func setPreferences(_ preferences: String, _ device: Device) throws(SQLFailure) -> Bool {
+        try execute(
+            "UPDATE \(device.table) SET preferences = ? WHERE secret_hash = ? AND id = ? AND updated_at <= ?",
+            [.text(preferences), .hash(device.secretHash), .text(device.id), .integer(device.updatedAt)]) > 0
+    }
+
     func remove(
         _ device: Device, notUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds, logging: Bool
     ) throws(SQLFailure) -> Bool {
@@ -184,7 +190,9 @@ extension SQLSession {
     private func hashesWithRows(_ hashes: [SecretHash]) throws(SQLFailure) -> [SecretHash] {
         var found: [SecretHash] = []
         for hash in hashes {
-            for table in ["device_registration", "pending_push", "blocked_secret", "schedule"]
+            for table in [
+                "device_registration", "pending_push", "blocked_secret", "schedule", "access_token",
+            ]
             where found.last != hash {
                 let sql = "SELECT created_at FROM \(table) WHERE secret_hash = ? LIMIT 1"
                 if try integer(sql, [.hash(hash)]) != nil { found.append(hash) }

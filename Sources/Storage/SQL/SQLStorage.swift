@@ -99,6 +99,16 @@ extension SQLStorage {
         }
     }
 
+    package func setPreferences(
+        _ preferences: String, of device: Device
+    ) async throws(StorageError) -> Bool {
+        try DeviceDetails(preferences: preferences).validate()
+        return try await writeDevices(of: SecretKey(primary: device.secretHash)) {
+            session throws(SQLFailure) in
+            try session.setPreferences(preferences, device)
+        }
+    }
+
     package func remove(
         _ device: Device, ifNotUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds
     ) async throws(StorageError) -> Bool {

@@ -65,6 +65,34 @@ struct TokenTests {
         }
     }
 
+    @Test("A token of another scope doesn't use up what its secret may send")
+    func otherScope() async throws {
+        var options = RelayFixture.Options()
+        options.rates.eventsPerMinute = 2
+        options.rates.unknownSecretsPerMinute = 5
+        try await RelayFixture.with(options) { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            let token = try await relay.token(.read)
+            for code in Array(repeating: "forbidden", count: 5) + ["rate_limited"] {
+                let answer = await relay.post("/v1/notify", ["title": "t"], token: token)
+                #expect(answer.json["code"]?.string == code)
+            }
+            #expect(await relay.event().status == 200)
+        }
+    }
+
+    @Test("The time of a token's use is stored once a minute, also if that fails")
+    func uses() {
+        var uses = AccessTokenUses()
+        var generator = SystemRandomNumberGenerator()
+        let ids = (0..<2).map { UUIDv7(at: Int64($0), using: &generator) }
+        let start = MonotonicTime.current
+        let due = [(0, 0), (0, 59), (1, 59), (0, 60)].map { index, seconds in
+            uses.isDue(ids[index], at: start + .seconds(seconds))
+        }
+        #expect(due == [true, false, true, true])
+    }
+
     @Test("A token rings the phones of its secret, and no log line has it")
     func sending() async throws {
         try await RelayFixture.with { relay in

@@ -72,7 +72,7 @@ function go() {
             main.classList.toggle("stale", isShown);
             live.className = "live bad";
             fill(live, isShown ? `${live.textContent.replace(/^Last u|^U/, "Last u")}` : "No answer yet");
-            fill(problem, h("p", { class: "banner bad", role: "alert" }, h("strong", {}, error.message), ` Trying again in ${duration(next())}.`));
+            fill(problem, h("p", { class: "banner bad", role: "alert" }, h("strong", {}, error instanceof Failure ? error.message : "This page can't show the relay's answer; load it again."), ` Trying again in ${duration(next())}.`));
             return false;
         }
     });

@@ -110,6 +110,8 @@ final class LoopServices {
     var counts: LoopCounts
     /// The tenants of this loop's latest requests.
     var tenants = RecentTenants()
+    /// The uses of access tokens that this loop has stored.
+    var tokenUses = AccessTokenUses()
     /// Responses that couldn't be stored yet and are being retried.
     var receiptsRetried = 0
 

@@ -1,0 +1,15 @@
+import Network
+import Storage
+
+/// When uses of access tokens were last stored, so that one request a minute waits for that, also if it fails.
+struct AccessTokenUses {
+    private var stored: [UUIDv7: MonotonicTime] = [:]
+
+    /// Whether a use should be stored now; then it counts as stored.
+    mutating func isDue(_ id: UUIDv7, at now: MonotonicTime) -> Bool {
+        if let last = stored[id], now.since(last) < Bounds.accessTokenUseInterval { return false }
+        if stored.count >= Bounds.accessTokenUsesMax { stored.removeAll(keepingCapacity: true) }
+        stored[id] = now
+        return true
+    }
+}
