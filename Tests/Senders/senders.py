@@ -49,7 +49,7 @@ assert curl("-H", bearer, "-d", "Backup failed", f"{URL}/alerts")["event"] == "m
 rings("curl, ntfy", None, "Backup failed", "alerts")
 assert curl("-u", f":{TOKEN}", "-H", "Title: T", "-H", "Tags: warning", "-T", os.devnull, f"{URL}/alerts?m=x")["topic"] == "alerts"
 rings("curl with PUT and Basic, ntfy", "⚠️ T", "x", "alerts")
-assert curl("-F", "message=form", f"{URL}/message?token={TOKEN}")["message"] == "form"
+assert curl("-F", "message=form", "-H", f"X-Gotify-Key: {TOKEN}", f"{URL}/message")["message"] == "form"
 rings("curl with a multipart form, Gotify", None, "form", "gotify")
 assert curl(f"{URL}/{TOKEN}/Title/A%20text?group=g")["code"] == 200
 rings("curl, Bark", "Title", "A text", "bark")

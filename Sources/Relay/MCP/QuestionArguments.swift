@@ -1,4 +1,5 @@
 import JSON
+import Storage
 
 /// The arguments of `ask_user`, checked.
 struct QuestionArguments: Sendable, Equatable {
@@ -126,6 +127,14 @@ struct QuestionArguments: Sendable, Equatable {
     ]
 }
 
+extension QuestionArguments {
+    /// Tells this question from others of the session.
+    var digest: String {
+        let texts = [sessionID ?? "", question] + choices
+        return String(Digest256(of: Array(texts.joined(separator: "\0").utf8)).hex.prefix(16))
+    }
+}
+
 /// A question to the user, named so that every relay of the database finds the open one of a session.
 ///
 /// Within a span of time as long as the longest time limit, the questions of a session are numbered. A number is used
@@ -138,20 +147,23 @@ struct AskedQuestion: Hashable, Sendable {
     /// When nobody waits for an answer any more, in seconds since 1970.
     let end: Int64
 
+    /// The start of a digest of what the user was shown, for which alone an answer counts.
+    let digest: String
+
     /// The event's ID.
     var eventID: String { "ask-\(session)-\(span)-\(number)" }
     /// What the tool returns.
-    var id: String { "\(eventID)-\(end)" }
+    var id: String { "\(eventID)-\(end)-\(digest)" }
 }
 
 extension AskedQuestion {
     /// Reads an ID that the tool returned.
     init?(id: String) {
         let parts = id.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 5, parts[0] == "ask", let span = Int64(parts[2]), let number = Int(parts[3]),
+        guard parts.count == 6, parts[0] == "ask", let span = Int64(parts[2]), let number = Int(parts[3]),
             let end = Int64(parts[4]), end < Int64.max / 1000
         else { return nil }
-        self.init(session: String(parts[1]), span: span, number: number, end: end)
+        self.init(session: String(parts[1]), span: span, number: number, end: end, digest: String(parts[5]))
         guard self.id == id, id.utf8.count <= Bounds.eventIDBytesMax else { return nil }
     }
 }

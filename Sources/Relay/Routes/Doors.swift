@@ -87,9 +87,8 @@ struct FormValues: Sendable {
     /// The values of a body that is a form, also one of several parts (RFC 7578), as `curl -F` sends; `nil` for others.
     init?(form request: Request) {
         let type = request.headers["Content-Type"] ?? ""
-        let body = String(decoding: request.body, as: UTF8.self)
         if type.lowercased().hasPrefix("application/x-www-form-urlencoded") {
-            self.init(body)
+            self.init(String(decoding: request.body, as: UTF8.self))
             return
         }
         guard type.lowercased().hasPrefix("multipart/form-data"), let mark = type.firstRange(of: "boundary=")
@@ -97,9 +96,11 @@ struct FormValues: Sendable {
             return nil
         }
         let boundary = type[mark.upperBound...].prefix { $0 != ";" }.filter { $0 != "\"" }
-        guard !boundary.isEmpty else { return nil }
+        // At most 70 characters (RFC 2046, section 5.1.1). Bytes are searched in linear time, unlike texts.
+        guard (1...70).contains(boundary.utf8.count) else { return nil }
         self.init("")
-        for part in body.split(separator: "--" + boundary) {
+        for bytes in request.body.split(separator: Array(("--" + boundary).utf8)) {
+            let part = String(decoding: bytes, as: UTF8.self)
             guard let end = part.firstRange(of: "\r\n\r\n"),
                 let name = part[..<end.lowerBound].split(separator: " name=\"").dropFirst().first?.prefix(
                     while: { $0 != "\"" })

@@ -21,6 +21,11 @@ extension MCPRoute {
         }
         let tenant = try admit(caller, to: NotifyRoute.admission, &trace)
         if let asked = arguments.asked {
+            guard asked.digest == arguments.digest else {
+                return .failed(
+                    "questionID belongs to another question. Repeat its arguments exactly, or ask without it."
+                )
+            }
             guard try await isKnown(asked, tenant) else {
                 try tenant.countAsUnknown()
                 return .failed("There is no such question. Ask again without questionID.")
@@ -47,7 +52,8 @@ extension MCPRoute {
         let end = now.floorDivided(by: 1000) + Int64(arguments.timeout)
         func questions(_ span: Int64) -> [AskedQuestion] {
             (0..<Bounds.questionsPerSpanMax).map { number in
-                AskedQuestion(session: session, span: span, number: number, end: end)
+                AskedQuestion(
+                    session: session, span: span, number: number, end: end, digest: arguments.digest)
             }
         }
         let (earlier, current) = (questions(span - 1), questions(span))
@@ -112,11 +118,14 @@ extension MCPRoute {
         if known?.result == nil {
             if let reply = known?.reply {
                 // The phone learns whether its reply was used; the first result decides, if several calls wait.
-                let isReadable = reply.action.map {
-                    $0 == QuestionArguments.refusal || arguments.choice($0) != nil
-                }
+                // What a sealed reply says isn't known, whatever it says beside it.
+                let isReadable =
+                    reply.sealed == nil
+                    && reply.action.map {
+                        $0 == QuestionArguments.refusal || arguments.choice($0) != nil
+                    } ?? false
                 known =
-                    isReadable == true
+                    isReadable
                     ? try await close(asked, .taken, nil, tenant)
                     : try await close(asked, .refused, "unreadable", tenant)
             } else if asked.end * 1000 <= shared.clock.now {

@@ -139,8 +139,10 @@ struct NtfyRoute: DoorRoute {
 
         subscript(_ names: [String]) -> String? {
             for name in names {
-                let text = headers["X-" + name] ?? headers[name]
-                if let text, !text.isEmpty { return text.decodedWords }
+                guard let text = headers["X-" + name] ?? headers[name], !text.isEmpty else { continue }
+                // HTTP's own field of that name (RFC 9218), which browsers and some libraries send.
+                if name.lowercased() == "priority", text == "i" || text.hasPrefix("u=") { continue }
+                return text.decodedWords
             }
             return names.lazy.compactMap { query[$0] ?? query["x-" + $0] }.first
         }

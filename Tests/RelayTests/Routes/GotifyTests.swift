@@ -45,6 +45,13 @@ struct GotifyTests {
                 parts.joined() + "--x1--\r\n")
             #expect(several.status == 200)
             #expect(await relay.lastPayload["aps"]?["alert"] == ["title": "A", "body": "b\r\nc"])
+            // A boundary has at most 70 characters, and a longer one costs nothing.
+            let boundary = String(repeating: "a", count: 8_000)
+            let endless = await post(
+                relay,
+                [("X-Gotify-Key", token), ("Content-Type", "multipart/form-data; boundary=" + boundary)],
+                String(repeating: "a", count: 16_000))
+            #expect(endless.status == 400)
         }
     }
 

@@ -90,9 +90,11 @@ struct MCPQuestionTests {
             #expect(declined["structuredContent"]?["choice"] == nil)
             async let sealed = Self.ask(relay)
             let next = try #require(try await Self.asked(relay).last)
-            _ = await Self.reply(relay, next["eventID"], ["sealed": "AQ"])
+            // The action beside an envelope isn't the answer.
+            _ = await Self.reply(relay, next["eventID"], ["action": "1", "sealed": "AQ"])
             #expect(await sealed["isError"] == true)
-            let known = await Self.reply(relay, next["eventID"], ["sealed": "AQ", "timeout": 1])
+            let known = await Self.reply(
+                relay, next["eventID"], ["action": "1", "sealed": "AQ", "timeout": 1])
             #expect(known["result"]?["outcome"] == "refused" && known["result"]?["reason"] == "unreadable")
         }
     }
@@ -124,6 +126,27 @@ struct MCPQuestionTests {
         }
     }
 
+    @Test("An answer counts only for the question, the choices and the session that the user was shown")
+    func otherQuestion() async throws {
+        try await Self.with { relay in
+            let waiting = await Self.ask(relay, ["timeout": 1])
+            let id = try #require(waiting["structuredContent"]?["questionID"])
+            let push = try #require(try await Self.asked(relay, waiting: 0).first)
+            #expect(await Self.reply(relay, push["eventID"], ["action": "1"])["ok"] == true)
+            for other in [
+                ["choices": ["Postgres", "SQLite"]], ["question": "Which table?"], ["sessionID": "ses_2"],
+            ] as [JSON.Value] {
+                var members = try #require(other.object)
+                members["questionID"] = id
+                let refused = await Self.ask(relay, .object(members))
+                #expect(refused["isError"] == true)
+                #expect(Self.text(refused).hasPrefix("questionID belongs to another question"))
+            }
+            let answered = await Self.ask(relay, ["questionID": id])
+            #expect(answered["structuredContent"]?["answer"] == "SQLite")
+        }
+    }
+
     @Test("A session has one open question, also across the ends of its numbers, and others have their own")
     func single() async throws {
         try await Self.with { relay in
@@ -137,8 +160,11 @@ struct MCPQuestionTests {
             }
             #expect(Set(ids).count == 4)
             var states: [JSON.Value?] = []
-            for id in [ids[0], ids[2], ids[3]] {
-                let result = await Self.ask(relay, ["timeout": 1, "questionID": .string(id)])
+            for (id, question) in [
+                (ids[0], "Which database?"), (ids[2], "Which table?"), (ids[3], "Which database?"),
+            ] {
+                let result = await Self.ask(
+                    relay, ["timeout": 1, "questionID": .string(id), "question": .string(question)])
                 states.append(result["structuredContent"]?["status"])
             }
             #expect(states == ["replaced", "replaced", "waiting"])
@@ -149,6 +175,11 @@ struct MCPQuestionTests {
 
     @Test("Faults, too many questions and phones that can't be reached are results that the agent can read")
     func refused() async throws {
+        var shown = JSON.Object()
+        shown["question"] = "Which database?"
+        shown["choices"] = ["SQLite", "Postgres"]
+        let unknown = AskedQuestion(
+            session: "00", span: 0, number: 0, end: 1, digest: try QuestionArguments(shown).digest)
         try await Self.with { relay in
             let faults: [(JSON.Value, String)] = [
                 (["question": " "], "question"), (["choices": []], "choices"),
@@ -157,7 +188,7 @@ struct MCPQuestionTests {
                 (["timeout": 601], "timeout"), (["timeout": 0], "timeout"),
                 (["questionID": "x"], "questionID"),
                 (["sessionID": "a\0"], "sessionID"), (["answer": "yes"], "Unknown"),
-                (["questionID": "ask-00-0-0-1"], "There is no such question"),
+                (["questionID": .string(unknown.id)], "There is no such question"),
             ]
             for (members, start) in faults {
                 let refused = await Self.ask(relay, members)

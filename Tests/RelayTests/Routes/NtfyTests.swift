@@ -51,6 +51,8 @@ struct NtfyTests {
                 ("Click", "https://example.org/a"), ("X-Icon", "https://example.org/i.png"),
                 ("Attach", "https://example.org/log"), ("Markdown", "yes"), ("Cache", "no"),
             ].map { (name: $0.0, value: $0.1) }
+            // HTTP's own Priority isn't ntfy's.
+            #expect(await publish(relay, token, [(name: "Priority", value: "u=3, i")]).status == 200)
             #expect(await publish(relay, token, headers).status == 200)
             let first = await relay.lastPayload
             #expect(first["aps"]?["alert"]?["title"] == "⚠️ Ärger")
