@@ -144,7 +144,8 @@ struct MetricsTests {
             let answer = try await stack.admin.get("/metrics")
             let read = try PrometheusText(answer.text)
             #expect(read.sum("relay_pushes_total", ["app": "other"]) == 1)
-            #expect(read.sum("relay_http_requests_total", ["route": "other"]) == 4)
+            // The POST goes to the path of ntfy's topics, which is a route of its own.
+            #expect(read.sum("relay_http_requests_total", ["route": "other"]) == 3)
             for hidden in hostile + [Self.secret, token(1), token(2), String(token(1).suffix(8))] {
                 #expect(!answer.text.contains(hidden), "\(hidden)")
             }

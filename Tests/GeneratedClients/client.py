@@ -115,7 +115,20 @@ def agents():
     assert answer.id == 1 and "content" in answer.result.additional_properties, answer
 
 
+def send(path, body):
+    """The answer of a route to a body as it is."""
+    return client.get_httpx_client().post(path, json=body).raise_for_status().json()
+
+
+def tokens():
+    assert send("/v1/presence", {"seconds": 0})["ok"]
+    made = send("/v1/token/create", {"scope": "send", "name": "CI"})
+    assert [token["tokenID"] for token in send("/v1/token/list", {})["tokens"]] == [made["tokenID"]]
+    assert send("/v1/token/revoke", {"tokenID": made["tokenID"]})["revoked"] == 1
+
+
 devices()
+tokens()
 activities()
 events()
 history()

@@ -70,6 +70,11 @@ cancelled = post(
     "/v1/schedule/cancel", models.ScheduleCancelRequest, models.ScheduleCancelled, id=created.id.root)
 assert cancelled.cancelled == 1
 
+made = relay.post("/v1/token/create", json={"scope": "send", "name": "CI"}).json()
+assert [token["tokenID"] for token in relay.post("/v1/token/list", json={}).json()["tokens"]] == [made["tokenID"]]
+assert relay.post("/v1/token/revoke", json={"tokenID": made["tokenID"]}).json()["revoked"] == 1
+assert relay.post("/v1/presence", json={"seconds": 0}).json()["ok"]
+
 ping = {"jsonrpc": "2.0", "id": "a", "method": "ping"}
 assert post("/mcp", models.McpRequest, models.McpAnswer, **ping).id.root == "a"
 post("/v1/device/unregister", models.UnregisterRequest, models.Ok, deviceToken=TOKEN)
