@@ -105,6 +105,7 @@ package enum SQLiteBackup {
     private static func withPart<Output>(
         of path: String, _ body: (Int32, String) throws(Failure) -> Output
     ) throws(Failure) -> Output {
+        // mkostemps(3) writes the name that it chose into its argument.
         var template = Array((path + ".XXXXXX.part").utf8CString)
         let descriptor = unsafe mkostemps(&template, Int32(".part".utf8.count), O_CLOEXEC)
         let code = errno
