@@ -148,8 +148,11 @@ struct ReplyChainTests {
             let database = chain.stack.directory.file("relay.db")
             #expect(try deliveryRows(database, table: "schedule") == 1)
             // Less than the step after which schedules rest, in case the clock is set back again.
+            let began = ContinuousClock.now
             try clock.set(ahead: 58)
-            #expect(try await chain.titles(atLeast: 2).count == 2)
+            let rings = try await chain.titles(atLeast: 2).count
+            // A busy machine may be this late to look: then it has rung once more a minute.
+            #expect(rings <= 2 + Int(began.duration(to: .now) / .seconds(60)))
             let pushes = try await chain.stack.control.pushes(token: token(1))
             #expect(pushes[0]["payload"] == pushes[1]["payload"])
             let collapseID = pushes[0]["headers"]?["apns-collapse-id"]
