@@ -48,18 +48,17 @@ export function foreign(name, attributes, text) {
 /** Asks before something that can't be undone. Resolves to whether the person agreed. */
 export function confirm({ title, text, action, cancel, isDangerous = true }) {
     return new Promise((resolve) => {
-        const close = (isAgreed) => () => {
+        // Removed at once: the event "close" comes later, when another dialog may already be open.
+        const end = (isAgreed) => () => {
             resolve(isAgreed);
             dialog.close();
-        };
-        const dialog = h("dialog", { class: "dialog", "aria-labelledby": "dialog-title", onclose: () => {
-            resolve(false);
             dialog.remove();
-        } },
+        };
+        const dialog = h("dialog", { class: "dialog", "aria-labelledby": "dialog-title", onclose: end(false) },
         h("h2", { id: "dialog-title" }, title), h("p", {}, text),
         h("div", { class: "buttons end" },
-            h("button", { class: "button", type: "button", onclick: close(false) }, cancel),
-            h("button", { class: isDangerous ? "button danger" : "button primary", type: "button", onclick: close(true) }, action)));
+            h("button", { class: "button", type: "button", onclick: end(false) }, cancel),
+            h("button", { class: isDangerous ? "button danger" : "button primary", type: "button", onclick: end(true) }, action)));
         document.body.append(dialog);
         dialog.showModal();
     });
