@@ -17,8 +17,8 @@ OUTAGES = "DatabaseServerTests"
 
 # Tests wait more than they compute: so many at a time keep two processors busy.
 TESTS = "swift test --skip-build --ignore-lock --parallel --experimental-maximum-parallelization-width 6"
-# Instrumented tests compute ten times as much, so several at a time keep each other from their deadlines.
-SERIAL = "swift test --skip-build --ignore-lock --no-parallel"
+# Instrumented tests compute ten times as much: more than one a processor would keep each other from their deadlines.
+INSTRUMENTED = "swift test --skip-build --ignore-lock --parallel --experimental-maximum-parallelization-width 2"
 OPTIMISED = "-c release -Xswiftc -enable-testing --scratch-path .build-optimised"
 SANITIZED = "--sanitize=thread --scratch-path .build-tsan"
 # Targets that a build is without, since no step uses them of it.
@@ -78,7 +78,7 @@ STEPS = [
          f"{UNITS} {SERVERS} -- {TESTS} {OPTIMISED} --skip '{ENDS}' --skip {GALERA}", (ALL,), 1200,
          needs=("test", "databases"), after=("build-optimised",)),
     Step("tsan", "ThreadSanitizer",
-         f"{WITHOUT_DRIVERS} TSAN_OPTIONS='halt_on_error=0 exitcode=66 second_deadlock_stack=1' SWIFT_BACKTRACE=enable=no {SERIAL} {SANITIZED} "
+         f"{WITHOUT_DRIVERS} TSAN_OPTIONS='halt_on_error=0 exitcode=66 second_deadlock_stack=1' SWIFT_BACKTRACE=enable=no {INSTRUMENTED} {SANITIZED} "
          f"--filter '^({THREADED})\\.'", (ALL,), 1200, needs=("test",), after=("build-tsan",), cores=2),
     Step("galera", "contract on a Galera cluster, then the loss of nodes",
          "Tests/Support/databases run --servers galera --no-sync -- bash -c 'set -e; "
