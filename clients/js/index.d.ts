@@ -76,7 +76,14 @@ export class Pairing {
     readonly serverID: string | undefined;
     /** The relay's base URL; undefined if the link doesn't name one. */
     readonly relayURL: string | undefined;
-    /** The JSON in the link. It contains the secrets. */
+    /** The one-time code that logs a phone in to the OpenCode server, for five minutes; undefined if the link has none. It isn't in `json()`. */
+    readonly code: string | undefined;
+    /**
+     * Where the code opens OpenCode, one address for each of the hosts; empty without a code. The first request uses it up: a
+     * browser gets OpenCode's page; other clients, which don't accept `text/html`, get `{"token"}`, a password for OpenCode's API.
+     */
+    readonly connectURLs: readonly string[];
+    /** The JSON in the link, without the code. It contains the secrets. */
     json(): string;
     /** The link for a QR code. It contains the secrets. The default scheme is `mobilevoice`. */
     link(scheme?: string): string;

@@ -8,7 +8,8 @@ const textCharactersMax = 16_384;
 const secretBytesMax = 512;
 const keyBytes = 32;
 const idBytes = 8;
-const memberNames = ["v", "serverID", "relayURL", "relaySecret", "hosts", "key"];
+const memberNames = ["serverID", "relayURL", "relaySecret", "hosts", "key"];
+const otherNames = ["v", "code"];
 const schemeDefault = "mobilevoice";
 
 const messages = {
@@ -32,6 +33,7 @@ export class PairingError extends Error {
 export class Pairing {
     #relaySecret;
     #keys;
+    #code;
 
     /** Names the pairing in an app's storage: 16 hexadecimal digits that reveal nothing of its secrets. */
     id;
@@ -42,10 +44,11 @@ export class Pairing {
     /** The relay's base URL without a slash at the end, or undefined for the app's default. */
     relayURL;
 
-    constructor({ id, relaySecret, keys, hosts, serverID, relayURL }) {
+    constructor({ id, relaySecret, keys, code, hosts, serverID, relayURL }) {
         this.id = id;
         this.#relaySecret = relaySecret;
         this.#keys = keys;
+        this.#code = code;
         this.hosts = Object.freeze([...hosts]);
         this.serverID = serverID;
         this.relayURL = relayURL;
@@ -62,6 +65,17 @@ export class Pairing {
         return this.#keys;
     }
 
+    /** The one-time code that logs a phone in to the OpenCode server, for five minutes; undefined if the link has none. It isn't in `json()`. */
+    get code() {
+        return this.#code;
+    }
+
+    /** Where the code opens OpenCode, one address for each of the hosts; empty without a code. The first request uses it up. */
+    get connectURLs() {
+        if (this.#code === undefined) return [];
+        return this.hosts.map(urlOf).filter((url) => isWebURL(url)).map((url) => `${url}/auth/connect/${this.#code}`);
+    }
+
     /** Reads a link with `pair=` or `payload=` in its query or fragment, or its JSON. Throws a `PairingError`. */
     static async parse(text) {
         const members = membersOf(text);
@@ -74,7 +88,7 @@ export class Pairing {
         const keys = await keysOf(members);
         if (keys && keys.relaySecret !== relaySecret) throw new PairingError("secretMismatch");
         return identified({
-            relaySecret, keys, hosts: hosts.filter(isHost), serverID: textMember(members, "serverID") || undefined,
+            relaySecret, keys, code: isCode(members.code) ? members.code : undefined, hosts: hosts.filter(isHost), serverID: textMember(members, "serverID") || undefined,
             relayURL: relayURLOf(textMember(members, "relayURL")),
         });
     }
@@ -114,8 +128,8 @@ async function identified({ relayURL, relaySecret, ...members }) {
  */
 function refuseMisspelt(members) {
     for (const [name, value] of Object.entries(members)) {
-        if (memberNames.includes(name)) continue;
-        const meant = memberNames.find((known) => known !== "v" && isNearly(name, known));
+        if (memberNames.includes(name) || otherNames.includes(name)) continue;
+        const meant = memberNames.find((known) => isNearly(name, known));
         const isKey = typeof value === "string" && decodeBase64URL(value.trim())?.length === keyBytes;
         if (meant || isKey) throw new PairingError("invalid", meant ?? "key");
     }
@@ -181,11 +195,23 @@ function isHost(host) {
 
 /** Like OpenCode's app, takes a URL without a scheme for plain HTTP. */
 function relayURLOf(text) {
-    const trimmed = (text ?? "").trim().replace(/\/+$/, "");
-    if (trimmed === "") return undefined;
-    const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed) ? trimmed : `http://${trimmed}`;
-    if (!/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/i.test(url)) throw new PairingError("invalid", "relayURL");
+    const url = urlOf(text ?? "");
+    if (url === "") return undefined;
+    if (!isWebURL(url)) throw new PairingError("invalid", "relayURL");
     return url;
+}
+
+function urlOf(text) {
+    const trimmed = text.trim().replace(/\/+$/, "");
+    return trimmed === "" || /^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed) ? trimmed : `http://${trimmed}`;
+}
+
+function isWebURL(url) {
+    return /^https?:\/\/[^\s/?#@\\]+(\/[^\s?#]*)?$/i.test(url);
+}
+
+function isCode(code) {
+    return typeof code === "string" && /^[\w-]{1,128}$/.test(code);
 }
 
 async function keysOf(members) {

@@ -16,6 +16,17 @@ export function relayOfPage(pageURL) {
     return new URL("..", pageURL).href.replace(/\/+$/, "");
 }
 
+/** Where a pairing's one-time code opens OpenCode: links and their hosts. */
+export function openingsOf({ connectURLs }) {
+    return connectURLs.flatMap((url) => {
+        try {
+            return [{ url, host: new URL(url).host }];
+        } catch {
+            return [];
+        }
+    });
+}
+
 /** A name for a pairing that its user can change. */
 export function nameOf({ hosts }) {
     try {

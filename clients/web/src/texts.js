@@ -123,6 +123,10 @@ export const texts = {
         encrypted: "On: only your devices can read the texts", notEncrypted: "Off: this link has no key, so the relay can read the texts",
         pairAndRing: "Pair and turn on notifications", pairOnly: "Pair without notifications", pairing: "Pairing…",
         done: (name) => `Paired with ${name}.`, again: "This device already has this pairing. Its name and key were updated.",
+        openCode: {
+            text: "The code also opens OpenCode: once, within five minutes. Run agent-bridge pair again for a new one.",
+            at: (host) => `Open OpenCode at ${host}`,
+        },
         otherRelay: (url) => `This link is for the relay at ${url}. If it can't be reached from here, open the page of that relay.`,
         errors: {
             notPairing: "This isn't a pairing link.", unsupportedVersion: "This link is for a newer version of the page.",

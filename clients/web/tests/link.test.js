@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { Envelope, Pairing, SealedReply, SealedResult } from "../js/index.js";
 import { canScan, scan } from "../src/camera.js";
 import { storedKeys, useStoredKeys } from "../src/keys.js";
-import { isPairingFragment, nameOf, readLink, relayOfPage } from "../src/link.js";
+import { isPairingFragment, nameOf, openingsOf, readLink, relayOfPage } from "../src/link.js";
 
 const pairing = await Pairing.make({ hosts: ["http://192.168.1.20:4096"], relayURL: "https://relay.example.org", serverID: "server" });
 const json = encodeURIComponent(pairing.json());
@@ -34,6 +34,21 @@ test("only a fragment with a pairing is taken for one", () => {
 test("a link without a relay means the one that serves the page", () => {
     assert.equal(relayOfPage("https://relay.example.org/app/"), "https://relay.example.org");
     assert.equal(relayOfPage("https://example.org/push/app/index.html?x"), "https://example.org/push");
+});
+
+test("a one-time code opens OpenCode at each address that a browser can open, and isn't kept", async () => {
+    const hosts = ["https://box.tunnel.example/", "10.0.0.2:4096", "javascript://x", "http://[", "http://u:p@box", "http://box:4096"];
+    const members = { ...JSON.parse(pairing.json()), hosts };
+    const read = (code) => readLink(`#pair=${encodeURIComponent(JSON.stringify({ ...members, code }))}`);
+    const code = "Ab3_-xYz0123456789abcd";
+    const scanned = await read(code);
+    assert.deepEqual(openingsOf(scanned), [
+        { url: `https://box.tunnel.example/auth/connect/${code}`, host: "box.tunnel.example" },
+        { url: `http://10.0.0.2:4096/auth/connect/${code}`, host: "10.0.0.2:4096" },
+        { url: `http://box:4096/auth/connect/${code}`, host: "box:4096" },
+    ]);
+    assert.equal(scanned.json().includes(code), false);
+    for (const wrong of [undefined, null, 5, "", "../x", "a b", "x".repeat(129)]) assert.deepEqual(openingsOf(await read(wrong)), []);
 });
 
 test("a pairing is named after its computer", () => {

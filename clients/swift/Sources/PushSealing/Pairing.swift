@@ -29,6 +29,10 @@ public struct Pairing: Sendable, Equatable {
     public let serverID: String?
     /// The pairing secret; `nil` if the sender can't seal.
     public let key: PairingSecret?
+    /// The one-time code that logs a phone in to the OpenCode server, for five minutes; `nil` if the link has none.
+    ///
+    /// It isn't in ``json``, which apps store.
+    public package(set) var code: String?
 
     /// Makes a pairing for a new or existing secret.
     ///
@@ -85,6 +89,7 @@ public struct Pairing: Sendable, Equatable {
         try self.init(
             relayURL: relayURL, relaySecret: relaySecret, hosts: hosts, serverID: try json.member("serverID"),
             key: key)
+        code = json["code"]?.string.flatMap { Self.isCode($0) ? $0 : nil }
     }
 
     /// Names the pairing in an app's storage: 16 hexadecimal digits that reveal nothing of its secrets.
@@ -94,31 +99,54 @@ public struct Pairing: Sendable, Equatable {
         return Hexadecimal.text(Array(code.prefix(8)))
     }
 
-    /// The pairing as compact JSON.
-    public var json: String {
+    /// Where the ``code`` opens OpenCode, one address for each of the ``hosts``; empty without a code.
+    ///
+    /// The first request uses the code up. A browser gets OpenCode's page; other clients, which don't accept `text/html`,
+    /// get `{"token":"…"}`, a password for OpenCode's API.
+    public var connectURLs: [String] {
+        guard let code else { return [] }
+        return hosts.compactMap { host in Self.normalized(host).map { "\($0)/auth/connect/\(code)" } }
+    }
+
+    /// Whether a text can be a one-time code: at most 128 letters, digits, `-` and `_`.
+    package static func isCode(_ text: String) -> Bool {
+        (1...128).contains(text.utf8.count)
+            && text.utf8.allSatisfy { isLetter($0 | 0x20) || "0123456789-_".utf8.contains($0) }
+    }
+
+    /// The pairing as compact JSON, without its ``code``.
+    public var json: String { json(code: nil) }
+
+    private func json(code: String?) -> String {
         var members = [JSONValue.Member("v", .integer(1))]
         members.add("serverID", serverID)
         members.add("relayURL", relayURL)
         members.add("relaySecret", relaySecret)
         members.append(JSONValue.Member("hosts", .array(hosts.map { .string($0) })))
         members.add("key", key?.base64URL)
+        members.add("code", code)
         return JSONValue.object(members).text
     }
 
     /// The link that opens the relay's web page, which reads the pairing from the fragment: the relay doesn't get it.
-    package var pageLink: String { PairingLink.pageLink(to: json, relayURL: relayURL) }
+    package var pageLink: String { PairingLink.pageLink(to: json(code: code), relayURL: relayURL) }
 
     /// The link for the QR code.
-    public func link(scheme: String = schemeDefault) -> String { PairingLink.link(to: json, scheme: scheme) }
+    public func link(scheme: String = schemeDefault) -> String {
+        PairingLink.link(to: json(code: code), scheme: scheme)
+    }
 
     /// Whether the relay's URL has more than scheme, host and port: OpenCode's app drops the rest.
     package var relayURLHasPath: Bool { relayURL.split(separator: "/").count > 2 }
 
     /// Whether a text can be a link's scheme: lower-case letters, digits, `+`, `-` and `.`, beginning with a letter.
     package static func isScheme(_ text: String) -> Bool {
-        func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) }
-        return text.utf8.first.map(isLetter) == true
+        text.utf8.first.map(isLetter) == true
             && text.utf8.allSatisfy { isLetter($0) || "0123456789+-.".utf8.contains($0) }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
     }
 
     // A URL without a scheme is an http one for OpenCode's app.

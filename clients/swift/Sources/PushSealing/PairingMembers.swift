@@ -8,7 +8,7 @@ enum PairingMembers {
     /// The name that a member of the object was probably meant to have; `nil` if all are known or clearly others.
     static func misspelt(in json: JSONValue) -> String? {
         guard case .object(let members) = json else { return nil }
-        for member in members where member.name != "v" && !names.contains(member.name) {
+        for member in members where !["v", "code"].contains(member.name) && !names.contains(member.name) {
             let given = folded(member.name)
             if member.value.string.flatMap(PairingSecret.init(base64URL:)) != nil { return "key" }
             if given.contains("key") { return "key" }

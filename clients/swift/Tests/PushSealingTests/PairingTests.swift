@@ -85,6 +85,27 @@ struct PairingTests {
         }
     }
 
+    @Test("A one-time code opens the server at each of its addresses, and isn't in the JSON that apps store")
+    func code() throws {
+        let text =
+            #"{"relayURL":"https://r","relaySecret":"s","hosts":["https://t.example/","box:1","a b"],"code":"#
+        let pairing = try Pairing(parsing: text + #""Ab3_-xYz0123456789abcd"}"#)
+        #expect(
+            pairing.connectURLs == [
+                "https://t.example/auth/connect/Ab3_-xYz0123456789abcd",
+                "http://box:1/auth/connect/Ab3_-xYz0123456789abcd",
+            ])
+        #expect(!pairing.json.contains("code"))
+        for link in [pairing.link(), pairing.pageLink] { #expect(try Pairing(parsing: link) == pairing) }
+        let key = PairingSecret().base64URL
+        #expect(try Pairing(parsing: text + "\"\(key)\"}").code == key, "a code as long as a key")
+        let long = String(repeating: "x", count: 129)
+        for wrong in ["null", "5", "\"\"", "\"../x\"", "\"a b\"", "\"\(long)\""] {
+            let plain = try Pairing(parsing: text + wrong + "}")
+            #expect(plain.code == nil && plain.connectURLs.isEmpty, "\(wrong)")
+        }
+    }
+
     @Test("A secret that doesn't belong to the key is refused")
     func mismatch() throws {
         let pairing = try Pairing(relayURL: "https://relay.example", hosts: ["h"])

@@ -2,7 +2,7 @@
 import { PairingError } from "../library.js";
 import { fill, foreign, h } from "../dom.js";
 import { icon } from "../icons.js";
-import { isPairingFragment, nameOf, readLink, relayOfPage } from "../link.js";
+import { isPairingFragment, nameOf, openingsOf, readLink, relayOfPage } from "../link.js";
 import { addPairing } from "../pairings.js";
 import { hasWebPush, isTabOnIOS } from "../platform.js";
 import { register } from "../registration.js";
@@ -53,7 +53,8 @@ export function pairView(app, { announce, fragment, clearFragment, go }) {
         const known = app.pairing(pairing.id);
         if (fragment && known && !known.keys === !pairing.keys) {
             clearFragment();
-            return go("#/");
+            // There the link is old, and with it the code.
+            return pairing.code && !navigator.standalone ? paired(pairing, known.name) : go("#/");
         }
         const relayURL = pairing.relayURL ?? relayOfPage(location.href.replace(/#.*$/s, ""));
         const isOwn = new URL(relayURL).origin === location.origin;
@@ -128,8 +129,16 @@ export function pairView(app, { announce, fragment, clearFragment, go }) {
         await app.reload("pairings");
         announce(words);
         // Not from what was opened meanwhile.
-        if (element.isConnected) go("#/");
+        if (element.isConnected) {
+            if (pairing.code) paired(pairing, stored.name);
+            else go("#/");
+        }
         void app.refresh({ force: true });
+    }
+
+    function paired(pairing, name) {
+        show(h("h1", { tabindex: "-1" }, pair.done(name)), h("div", { class: "card" }, openCodePart(pairing)),
+            h("div", { class: "buttons" }, h("a", { class: "button", href: "#/" }, texts.list.heading)));
     }
 
     function toHome(pairing, relayURL, text) {
@@ -143,12 +152,21 @@ export function pairView(app, { announce, fragment, clearFragment, go }) {
             h("ol", { class: "steps" }, ...pair.homeSteps.map((step) => h("li", {}, step))),
             h("div", { class: "card" }, h("p", {}, pair.homeFallback),
                 h("div", { class: "buttons" }, h("button", { class: "button primary", type: "button", onclick: copy }, pair.copy)), copied),
+            pairing.code && h("div", { class: "card" }, openCodePart(pairing)),
             h("button", { class: "button plain", type: "button", onclick: () => confirmPairing(pairing, relayURL, true) }, pair.homeSkip));
     }
 
     if (fragment) void read(fragment);
     else welcome();
     return { element, title: () => texts.pair.heading, dispose: () => camera?.stop() };
+}
+
+/** The links that open OpenCode with the pairing's one-time code: the first address is the one that works in most places. */
+function openCodePart(pairing) {
+    const { openCode } = texts.pair;
+    const links = openingsOf(pairing).map(({ url, host }, index) => h("a", { class: index === 0 ? "button primary" : "button", href: url,
+        target: "_blank", rel: "noreferrer" }, openCode.at(host)));
+    return [h("p", {}, openCode.text), h("div", { class: "buttons" }, ...links)];
 }
 
 function entry(name, value) {

@@ -280,19 +280,34 @@ test("all windows show what arrives, also if there is no room to store it", asyn
 
 test("a pairing without a key is named beside the other, and its answers are readable", async () => {
     const secret = "a-secret-without-a-key";
-    const link = { v: 1, relayURL: relay.url, relaySecret: secret, hosts: ["http://attic.local:4096"], serverID: "attic" };
+    const hosts = ["https://attic.tunnel.example", "http://attic.local:4096"];
+    const link = { v: 1, relayURL: relay.url, relaySecret: secret, hosts, serverID: "attic", code: "Ab3_-xYz0123456789abcd" };
     await chromium.open(`${relay.url}/app/?second#pair=${encodeURIComponent(JSON.stringify(link))}`);
     await shows(".pair", /Off: this link has no key/);
     await until("the button", () => chromium.evaluate("!document.querySelector('[type=submit]').disabled"));
     await chromium.click("[type=submit]");
     await until("the registration", async () => relay.devices.length === 2);
     assert.equal(relay.devices.find((device) => device.secret === secret).entry.sealed, undefined);
+    // The code opens OpenCode, also when it is scanned again, and only then.
+    const opens = (code) => until("the links to OpenCode", async () => {
+        const links = JSON.parse(await chromium.evaluate(
+            "JSON.stringify([...document.querySelectorAll('.pair a[target]')].map(({ href, rel, innerText }) => [href, rel, innerText]))"));
+        assert.deepEqual(links, hosts.map((url) => [`${url}/auth/connect/${code}`, "noreferrer", `Open OpenCode at ${new URL(url).host}`]));
+        return true;
+    });
+    await opens(link.code);
+    await look("opencode");
+    assert.equal(await chromium.evaluate("location.hash"), "");
+    await chromium.open(`${relay.url}/app/?again#pair=${encodeURIComponent(JSON.stringify({ ...link, code: "another" }))}`);
+    await opens("another");
+    await chromium.open(`${relay.url}/app/?old#pair=${encodeURIComponent(JSON.stringify({ ...link, code: undefined }))}`);
+    await until("the list", () => chromium.evaluate("location.hash === '#/' && !document.querySelector('.pair')"));
     await relay.deliver(secret, { eventID: "plain", type: "permission", title: "Action needed", body: "Wants to use bash.",
         data: { eventType: "permission", serverID: "attic", sessionID: "s", eventID: "plain", actions: ["once"] } });
     const { body, actions } = await notification("Action needed");
-    assert.deepEqual([body, actions], ["attic.local\nWants to use bash.", ["once"]]);
+    assert.deepEqual([body, actions], ["attic.tunnel.example\nWants to use bash.", ["once"]]);
     await until("the row", () => chromium.evaluate(
-        "[...document.querySelectorAll('.row')].some((row) => row.innerText.includes('attic.local') && (row.click(), true))"));
+        "[...document.querySelectorAll('.row')].some((row) => row.innerText.includes('attic.tunnel.example') && (row.click(), true))"));
     await shows(".item", /the relay could read this/);
     await chromium.click("[data-action=once]");
     assert.deepEqual(await until("the reply", async () => relay.events.get("plain").reply),
