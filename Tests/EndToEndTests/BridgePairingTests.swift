@@ -1,4 +1,6 @@
 import Foundation
+import JSON
+import Network
 import PushSealing
 import Testing
 
@@ -26,11 +28,18 @@ struct BridgePairingTests {
         return try Pairing(parsing: String(json))
     }
 
-    /// A server of OpenCode's, and the setting for it.
-    private func server() async throws -> (program: Program, port: String, settings: [String: String]) {
-        let program = try Program(script: "opencode", ["1"])
+    /// Runs a server of OpenCode's, with a client for it and the setting.
+    private func withServer(
+        _ arguments: String..., body: (HTTPClient, [String: String]) async throws -> Void
+    ) async throws {
+        let program = try Program(script: "opencode", arguments)
+        defer { program.signal(SIGKILL) }
         let port = try await program.line("its port") { $0.hasPrefix("port ") }.dropFirst(5)
-        return (program, String(port), ["BRIDGE_OPENCODE_URL": "http://127.0.0.1:\(port)"])
+        let loop = EventLoop(label: "pairing")
+        let endpoint = Endpoint(host: "127.0.0.1", port: try #require(UInt16(port)))
+        try await body(
+            HTTPClient(endpoint: endpoint, loop: loop), ["BRIDGE_OPENCODE_URL": "http://127.0.0.1:\(port)"])
+        await loop.stop()
     }
 
     @Test("the code has the port of the server that answers; without a server there is no code")
@@ -39,9 +48,95 @@ struct BridgePairingTests {
         #expect(status == 69 && output.contains("opencode --port 4096"), "\(output)")
         #expect(!output.contains("pair="))
         #expect(!FileManager.default.fileExists(atPath: directory.file("home/.local/state")))
-        let (program, port, settings) = try await server()
-        #expect(try await pairing(["--advertise-host", "box"], settings).hosts == ["http://box:\(port)"])
-        program.signal(SIGKILL)
+        try await withServer("1") { http, settings in
+            let hosts = try await pairing(["--advertise-host", "box"], settings).hosts
+            #expect(hosts == ["http://box:\(http.endpoint.port)"])
+        }
+    }
+
+    @Test("the code of a server of 2.x also logs a phone in to it, once, at the addresses that it names")
+    func oneTimeCode() async throws {
+        try await withServer("2", "hunter2") { http, place in
+            let settings = place.merging(["OPENCODE_PASSWORD": "hunter2", "BRIDGE_ADVERTISE_HOST": ""]) { $1 }
+            let named: JSON.Value = [
+                "http://127.0.0.1:4096", "http://10.0.0.7:4096", "https://ada.tunnel.example",
+                "http://[::1]:1",
+            ]
+            #expect(try await http.does("reachable", ["urls": named]))
+            let hosts = ["https://ada.tunnel.example", "http://10.0.0.7:4096"]
+            var codes: Set<String> = []
+            let image = directory.file("code.png")
+            for options in [["--png", image], [], ["--app"]] {
+                let (status, output) = try await run(options, settings)
+                let shown = try Pairing(parsing: try #require(Self.link(in: output)))
+                let code = try #require(shown.code)
+                #expect(status == 0 && shown.hosts == hosts && output.contains("Once within five minutes"))
+                #expect(shown.connectURLs == hosts.map { "\($0)/auth/connect/\(code)" })
+                codes.insert(code)
+            }
+            #expect(codes.count == 3, "each time it is shown, the code is new")
+            let path = "/auth/connect/" + (codes.first ?? "")
+            #expect(try await http.get(path).json()["token"]?.string != nil)
+            #expect(try await http.get(path).status == 401, "a code was valid twice")
+
+            // Images and JSON outlive it.
+            let reader = try Program(
+                tool: "/usr/bin/zbarimg", ["--quiet", "--raw", "-Sdisable", "-Sqrcode.enable", image])
+            #expect(try await reader.ended() == 0)
+            let kept = try Pairing(parsing: try #require(Self.link(in: reader.output)))
+            #expect(kept.code == nil && kept.hosts == hosts)
+            let (_, json) = try await run(["--json"], settings)
+            #expect(!json.contains("code") && !json.contains("Once"), "\(json)")
+            for file in try FileManager.default.subpathsOfDirectory(atPath: directory.path) {
+                let bytes = FileManager.default.contents(atPath: directory.file(file)) ?? Data()
+                #expect(codes.allSatisfy { bytes.range(of: Data($0.utf8)) == nil }, "\(file)")
+            }
+        }
+    }
+
+    @Test("a server that refuses a one-time code is paired without one, and the command says why")
+    func refusedCode() async throws {
+        try await withServer("2", "hunter2") { http, place in
+            #expect(try await http.does("refuse_codes", ["on": true]))
+            for password in ["hunter2", "wrong"] {
+                let settings = place.merging(["OPENCODE_PASSWORD": password]) { $1 }
+                let (status, output) = try await run(["--advertise-host", "box:4096"], settings)
+                let shown = try Pairing(parsing: try #require(Self.link(in: output)))
+                #expect(status == 0 && shown.code == nil && shown.hosts == ["http://box:4096"])
+                #expect(output.contains("doesn't open OpenCode") && !output.contains("Once"), "\(output)")
+            }
+        }
+    }
+
+    @Test("there is no one-time code where a server has none", arguments: ["1", "preview"])
+    func noCode(generation: String) async throws {
+        try await withServer(generation) { _, settings in
+            let (status, output) = try await run([], settings)
+            let shown = try Pairing(parsing: try #require(Self.link(in: output)))
+            #expect(status == 0 && shown.code == nil && !output.contains("open OpenCode"), "\(output)")
+        }
+    }
+
+    @Test("there is no one-time code if the server listens only on this machine")
+    func localServer() async throws {
+        try await withServer("2") { http, place in
+            let settings = place.merging(["BRIDGE_ADVERTISE_HOST": ""]) { $1 }
+            #expect(try await http.does("reachable", ["urls": ["http://127.0.0.1:4096"]]))
+            for (options, isOffered) in [
+                ([], false), (["--local"], true), (["--advertise-host", "box:1"], true),
+            ] {
+                let (status, output) = try await run(options, settings)
+                // A machine without a network has no address for phones.
+                if status == 78, options.isEmpty { continue }
+                let shown = try Pairing(parsing: try #require(Self.link(in: output)))
+                #expect((shown.code != nil) == isOffered, "\(options)")
+            }
+        }
+    }
+
+    /// The link in what the command printed.
+    private static func link(in output: String) -> String? {
+        output.split(separator: "\n").first { $0.contains("pair=%7B") }.map(String.init)
     }
 
     @Test("the code, the link and the JSON are one pairing, the same each time until it is rotated")
@@ -136,5 +231,15 @@ struct BridgePairingTests {
             #expect(status == 0 && output.contains("pages without HTTPS") == isWarned, "\(output)")
         }
         #expect(try await run([], ["BRIDGE_RELAY_URL": ""]).status == 78)
+    }
+}
+
+extension HTTPClient {
+    /// Lets something happen on a stand-in of OpenCode.
+    fileprivate func does(_ name: String, _ arguments: JSON.Value) async throws -> Bool {
+        var call = arguments.object ?? JSON.Object()
+        call["do"] = .string(name)
+        return try await post("/_do", String(decoding: JSON.Value.object(call).encoded(), as: UTF8.self))
+            .status == 200
     }
 }

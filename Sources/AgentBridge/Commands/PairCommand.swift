@@ -17,13 +17,16 @@ enum PairCommand {
             return .usage
         }
         let server = try server(configuration, call.environment)
-        if let fault = fault(of: server), !ServerHosts.havePorts(configuration.advertisedHosts) {
+        if let fault = server.fault, fault != .unauthorized,
+            !ServerHosts.havePorts(configuration.advertisedHosts)
+        {
             console.note(
                 "\(fault). Without a server, name an address with its port: --advertise-host HOST:PORT")
             return .unavailable
         }
         let hosts = ServerHosts.urls(
-            of: server.address, advertised: configuration.advertisedHosts, interfaces: InterfaceAddress.all())
+            of: server.address, advertised: configuration.advertisedHosts, reported: server.reported,
+            interfaces: InterfaceAddress.all())
         if !options.has(.local) { try requireReachable(relay, hosts) }
         let secret =
             options.has(.rotate)
@@ -32,18 +35,21 @@ enum PairCommand {
         if let warning = SecretFile.warning(configuration) { console.note("warning: \(warning)") }
         let pairing = try pairing(
             relay, secret, hosts, serverID: RelayClient.serverID(relay, secret.relaySecret))
-        let link = link(of: pairing, options)
-        guard let code = QRCode(link) else {
-            throw ConfigurationError(["the link is too long for a QR code; set fewer addresses"])
-        }
-        if let path = options.text(.png), !write(code.png(), to: path, console) { return .output }
+        // An image outlives a one-time code, so only the terminal shows it.
+        let lasting = try image(of: link(of: pairing, options))
+        if let path = options.text(.png), !write(lasting.png(), to: path, console) { return .output }
         if options.has(.rotate) { try rotate(configuration, secret, console) }
         warn(of: relay, pairing, options, console)
         if options.has(.json) {
             console.print(pairing.json)
         } else {
-            console.print(code.terminalText + "\n" + link + "\n")
-            console.print(summary(pairing, configuration, isSealing: isSealing))
+            var shown = pairing
+            if options.has(.local) || server.isReachable || !configuration.advertisedHosts.isEmpty {
+                shown.code = oneTimeCode(of: server, console)
+            }
+            let link = link(of: shown, options)
+            console.print(try image(of: link).terminalText + "\n" + link + "\n")
+            console.print(summary(shown, configuration, isSealing: isSealing))
         }
         if isForApp(options), !isAnswering(hosts) {
             console.note(
@@ -70,10 +76,7 @@ enum PairCommand {
         if !options.has(.local) { try requireReachable(relay, hosts) }
         let pairing = try pairing(relay, SharedSecret(), hosts, serverID: options.text(.name))
         let link = link(of: pairing, options)
-        guard let code = QRCode(link) else {
-            throw ConfigurationError(["the link is too long for a QR code; use shorter names and fewer hosts"]
-            )
-        }
+        let code = try image(of: link)
         if let path = options.text(.png), !write(code.png(), to: path, console) { return .output }
         warn(of: relay, pairing, options, console)
         let texts = [code.terminalText, link, "", pairing.json]
@@ -108,28 +111,32 @@ enum PairCommand {
             "warning: OpenCode's app ignores the path in \(pairing.relayURL) and would not find the relay")
     }
 
+    /// The server's one-time code; prints why the server refuses one.
+    private static func oneTimeCode(of server: PairedServer, _ console: Console) -> String? {
+        do throws(ServerError) {
+            return try server.code()
+        } catch {
+            console.note("the code rings phones, but doesn't open OpenCode: \(error)")
+            return nil
+        }
+    }
+
+    private static func image(of link: String) throws(ConfigurationError) -> QRCode {
+        guard let code = QRCode(link) else {
+            throw ConfigurationError(["the link is too long for a QR code; use shorter names and fewer hosts"]
+            )
+        }
+        return code
+    }
+
     private static func server(_ configuration: Configuration, _ environment: [String: String])
-        throws(ConfigurationError) -> ServerPlace
+        throws(ConfigurationError) -> PairedServer
     {
         let place = ServerPlace.find(given: configuration.openCode, environment: environment) {
             ServiceFiles.read(environment)
         }
         guard let place else { throw ConfigurationError(["set --opencode-url to the server's address"]) }
-        return place
-    }
-
-    /// Why phones can't open the server; `nil` if it answers, even if it requires a password.
-    private static func fault(of place: ServerPlace) -> ServerError? {
-        let found = Lock<ServerError?>(nil)
-        _ = CommandTask.run {
-            do throws(ServerError) {
-                _ = try await OpenCodeClient.connect(place, ServerMemory())
-            } catch {
-                if error != .unauthorized { found.withLock { $0 = error } }
-            }
-            return .success
-        }
-        return found.withLock { $0 }
+        return PairedServer(place)
     }
 
     /// Refuses addresses that phones can't reach: the app would fail later without a message.
@@ -199,12 +206,14 @@ enum PairCommand {
                 "readable for the relay and Apple: the secret in \(SecretFile.path(configuration)) has no key. "
                     + "--rotate makes a secret with a key"
             }
+        let opens =
+            pairing.code == nil ? "" : "\nOnce within five minutes, it also opens OpenCode and logs in to it."
         return """
             relay   \(pairing.relayURL)
             server  \(pairing.hosts.joined(separator: ", "))
             texts   \(texts)
 
-            Keep the code secret: whoever has it gets these notifications and can send others.
+            Keep the code secret: whoever has it gets these notifications and can send others.\(opens)
             """
     }
 
@@ -232,7 +241,8 @@ extension BridgeCommand {
         about: """
             Shows the pairing as a QR code and a link. The phone's camera opens the link: the relay's web page,
             which then rings and can open sealed texts. With --app, the link opens OpenCode's app instead. The
-            secret is created at the first run and stays the same.
+            secret is created at the first run and stays the same. With OpenCode 2.x, the code also opens OpenCode
+            and logs in to it, once within five minutes.
 
             With --standalone it creates a pairing for senders other than an OpenCode server: a new secret,
             which is printed as JSON and not stored. The sender uses relaySecret as its secret, and the JSON

@@ -7,18 +7,43 @@ enum ServerHosts {
     /// - Parameters:
     ///   - server: The address at which the bridge reaches the server.
     ///   - advertised: The configured addresses, which replace those found.
+    ///   - reported: The addresses that the server itself names.
     ///   - interfaces: This machine's addresses, on which a local server may listen.
     static func urls(
-        of server: WebAddress, advertised: [String], interfaces: [InterfaceAddress]
+        of server: WebAddress, advertised: [String], reported: [WebAddress] = [],
+        interfaces: [InterfaceAddress]
     ) -> [String] {
         let port = server.port ?? (server.isSecure ? 443 : 80)
         guard advertised.isEmpty else {
             return advertised.compactMap { try? WebAddress(host: $0, port: port) }.map(\.text)
         }
-        guard server.isLoopback || ["0.0.0.0", "::"].contains(server.host) else { return [server.text] }
-        let scheme = server.isSecure ? "https" : "http"
-        let found = reachable(interfaces).map { "\(scheme)://\($0.with(port: UInt16(clamping: port)))" }
+        var found = ordered(reported, interfaces)
+        if !isLocal(server) {
+            found = [server.text] + found.filter { $0 != server.text }
+        } else if found.isEmpty {
+            let scheme = server.isSecure ? "https" : "http"
+            found = reachable(interfaces).map { "\(scheme)://\($0.with(port: UInt16(clamping: port)))" }
+        }
         return found.isEmpty ? [server.text] : Array(found.prefix(Bounds.serverHostsMax))
+    }
+
+    /// Whether the server runs on this machine.
+    static func isLocal(_ server: WebAddress) -> Bool {
+        server.isLoopback || ["0.0.0.0", "::"].contains(server.host)
+    }
+
+    /// The addresses that the server names and other machines may reach: its tunnel's first, because it works everywhere,
+    /// then Tailscale's.
+    private static func ordered(_ reported: [WebAddress], _ interfaces: [InterfaceAddress]) -> [String] {
+        let hidden = Set(interfaces.map(\.address)).subtracting(reachable(interfaces))
+        var ranks: [[String]] = [[], [], []]
+        for named in reported where named.isReachableFromElsewhere {
+            let address = SocketAddress(ip: named.host, port: 0)
+            if let address, hidden.contains(address) { continue }
+            let isTailscale = address.map { address in tailscale.contains { $0.contains(address) } } ?? false
+            ranks[named.isSecure ? 0 : isTailscale ? 1 : 2].append(named.text)
+        }
+        return ranks.joined().reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
     /// Whether all given addresses have their own ports, so that the server's port doesn't matter.

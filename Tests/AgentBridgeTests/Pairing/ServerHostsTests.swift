@@ -7,10 +7,11 @@ import Testing
 struct ServerHostsTests {
     private func urls(
         _ interfaces: [(String, String)], of server: String = "http://127.0.0.1:4096",
-        advertised: [String] = []
+        advertised: [String] = [], reported: [String] = []
     ) throws -> [String] {
         ServerHosts.urls(
             of: try WebAddress(server), advertised: advertised,
+            reported: try reported.map { try WebAddress($0) },
             interfaces: try interfaces.map {
                 InterfaceAddress(interface: $0.0, address: try #require(SocketAddress(ip: $0.1, port: 0)))
             })
@@ -45,6 +46,35 @@ struct ServerHostsTests {
     @Test("a server on another machine is paired with the address that the bridge uses")
     func remote() throws {
         #expect(try urls([("eth0", "10.0.0.2")], of: "http://10.0.0.9:4096") == ["http://10.0.0.9:4096"])
+    }
+
+    @Test(
+        "a server's own addresses replace those found: its tunnel's first, without those inside this machine")
+    func reported() throws {
+        let interfaces = [
+            ("lo", "127.0.0.1"), ("eth0", "192.168.1.20"), ("docker0", "172.17.0.1"),
+            ("tailscale0", "100.101.102.103"),
+        ]
+        let named = [
+            "http://127.0.0.1:4096", "http://localhost:4096", "http://192.168.1.20:4096",
+            "http://172.17.0.1:4096",
+            "http://100.101.102.103:4096", "https://ada.tunnel.example/", "http://192.168.1.20:4096",
+            "http://169.254.7.7:4096",
+        ]
+        #expect(
+            try urls(interfaces, reported: named) == [
+                "https://ada.tunnel.example", "http://100.101.102.103:4096", "http://192.168.1.20:4096",
+            ])
+        #expect(
+            try urls(
+                interfaces, of: "https://box.example",
+                reported: ["http://10.0.0.9:4096", "https://box.example"])
+                == ["https://box.example", "http://10.0.0.9:4096"], "the address that works here comes first")
+        #expect(try urls(interfaces, advertised: ["box"], reported: named) == ["http://box:4096"])
+        #expect(
+            try urls([("eth0", "10.0.0.2")], reported: ["http://127.0.0.1:4096"]) == ["http://10.0.0.2:4096"])
+        #expect(
+            try urls([], reported: (1...40).map { "http://10.0.0.\($0):1" }).count == Bounds.serverHostsMax)
     }
 
     @Test("configured addresses replace those found, with the server's port if they have none")

@@ -7,6 +7,7 @@ prints its port. What happens is scripted: each POST /_do takes {"do": NAME, …
 import base64
 import http.server
 import json
+import os
 import queue
 import sys
 import threading
@@ -486,6 +487,33 @@ class Second(Server):
     version = {"version": "2.0.26", "pid": 1, "urls": []}
 
 
+    # Pairing
+
+    codes = ()
+    refuses_codes = False
+
+    def refuse_codes(self, on):
+        self.refuses_codes = on
+
+    def reachable(self, urls):
+        """The addresses that the server names."""
+        self.version = self.version | {"urls": urls}
+
+    def pair(self):
+        """A new one-time code; earlier ones stay valid for five minutes."""
+        code = base64.urlsafe_b64encode(os.urandom(16)).decode().rstrip("=")
+        self.codes = (*self.codes, code)
+        return {"code": code, "expires_in": 300}
+
+    def connect(self, path, accept):
+        """A login with a one-time code: the status, the value and the type or, for a browser, the redirect."""
+        code = path.removeprefix("/auth/connect/")
+        if code not in self.codes:
+            return 401, "This link expired or was already used.", "text/html"
+        self.codes = tuple(other for other in self.codes if other != code)
+        return (302, "/", "text/html") if "text/html" in accept else (200, {"token": "token-of-" + code})
+
+
 class Preview(Second):
     """The preview of 2026-07-17."""
     reply_member = "reply"
@@ -513,7 +541,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_POST(self):
-        call = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path == "/api/pair" and type(STATE) is Second:
+            with STATE.lock:
+                if PASSWORD and self.headers["Authorization"] != PASSWORD:
+                    return self.reply(401, {})
+                if STATE.refuses_codes or body:
+                    return self.reply(403 if STATE.refuses_codes else 400, {"_tag": "InvalidRequestError"})
+                return self.reply(200, STATE.pair())
+        call = json.loads(body or b"{}")
         if self.path != "/_do":
             with STATE.lock:
                 path = urllib.parse.urlparse(self.path).path
@@ -546,6 +582,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with STATE.lock:
             if STATE.refuses:
                 return self.reply(503, {})
+            if path.startswith("/auth/connect/") and type(STATE) is Second:
+                return self.reply(*STATE.connect(path, self.headers["Accept"] or ""))
             if PASSWORD and self.headers["Authorization"] != PASSWORD:
                 return self.reply(401, {})
             if path not in STATE.stream_paths:
