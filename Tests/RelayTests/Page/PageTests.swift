@@ -52,7 +52,8 @@ struct PageTests {
                 let response = await relay.answer(Request(target: "/app/" + name))
                 #expect(response.status == 200)
                 let whole = try bytes(name)
-                #expect(response.body == whole, "\(name)")
+                let isSame = response.body == whole
+                #expect(isSame, "\(name)")
                 let type = name.split(separator: ".").last.flatMap { Self.types[String($0)] }
                 #expect(type != nil && response.headers["Content-Type"] == type, "\(name)")
                 #expect(response.headers["Content-Encoding"] == nil)
