@@ -241,8 +241,8 @@ extension BridgeCommand {
         about: """
             Shows the pairing as a QR code and a link. The phone's camera opens the link: the relay's web page,
             which then rings and can open sealed texts. With --app, the link opens OpenCode's app instead. The
-            secret is created at the first run and stays the same. With OpenCode 2.x, the code also opens OpenCode
-            and logs in to it, once within five minutes.
+            secret is created at the first run and stays the same. With OpenCode 2.x, the code also opens
+            OpenCode and logs in to it, once within five minutes.
 
             With --standalone it creates a pairing for senders other than an OpenCode server: a new secret,
             which is printed as JSON and not stored. The sender uses relaySecret as its secret, and the JSON
