@@ -114,6 +114,37 @@ struct OpenCodeTests {
         }
     }
 
+    @Test(
+        "a turn that ended while nothing listened rings once, and no other session's",
+        arguments: [(1, false), (2, false), (2, true)])
+    func gap(generation: Int, isPreview: Bool) async throws {
+        try await Chain.run(generation: generation, isPreview: isPreview) { chain in
+            let sessions = ["ses_done", "ses_busy", "ses_aborted"]
+            for id in sessions {
+                try await chain.does("session", ["id": .string(id), "title": .string("Title of " + id)])
+                try await chain.does("begin", ["id": .string(id)])
+            }
+            _ = try await eventually {
+                try chain.queueFile()
+            } until: { file in
+                sessions.allSatisfy { file.contains(#""began":"\#($0)""#) }
+            }
+            try await chain.doesAtOnce([
+                ["do": "drop"],
+                ["do": "end", "id": "ses_done", "outcome": "completed", "told": false],
+                ["do": "end", "id": "ses_aborted", "outcome": "aborted", "told": false],
+            ])
+            #expect(try await chain.titles(atLeast: 1) == ["Title of ses_done"])
+            try await chain.does("drop")
+            try await chain.connected(times: 3)
+            #expect(try await chain.bridge.stop() == 0)
+            try await chain.restartBridge()
+            try await chain.does("end", ["id": "ses_busy", "outcome": "completed"])
+            #expect(
+                try await chain.titles(atLeast: 2) == ["Title of ses_done", "Title of ses_busy"])
+        }
+    }
+
     @Test("a turn lost with its server rings as an error", arguments: [1, 2])
     func lost(generation: Int) async throws {
         try await Chain.run(generation: generation) { chain in

@@ -23,7 +23,9 @@ extension JSON.Value {
         } else if let description = metadata["description"]?.text {
             asked = patterns.map { "\($0): \(description)" } ?? description
         }
-        return asked.map { "\(action): \($0)" } ?? action
+        // Last, so that it can't push what is asked out of a text that is cut.
+        let reason = self["reason"]?.text.map { "\nReason: \($0)" } ?? ""
+        return (asked.map { "\(action): \($0)" } ?? action) + reason
     }
 
     /// `Which database? (Postgres / SQLite)`: the questions with their choices.

@@ -32,26 +32,33 @@ enum SessionReading {
     static func second(_ answer: JSON.Value) -> Reading {
         let messages = answer["data"]?.array ?? []
         var reading = Reading()
-        let judged = messages.first { judgedTypes.contains($0["type"]?.string ?? "") }
-        reading.mark = judged?.identifier("id")
-        reading.outcome = judged.flatMap(secondOutcome)
-        if let judged, let type = judged["type"]?.string {
-            let isPrompt = type == "user" || type == "synthetic"
-            reading.isUnfinished = type != "idle" && isUnfinished(judged, isPrompt: isPrompt)
-        }
         reading.tool = tool(messages.first?["content"]?.array)
-        if judged?["type"]?.string == "idle", judged?["outcome"]?.string == "succeeded" {
-            // The end marker doesn't show what ended.
-            let last = messages.first { judgedTypes.subtracting(["idle"]).contains($0["type"]?.string ?? "") }
-            if last?["type"]?.string == "compaction" { reading.outcome = .summarized }
+        // Commands that the person ran since then aren't a run: the last one ended before them.
+        let sinceEnd = messages.prefix { !judgedTypes.contains(type($0)) || type($0) == "shell" }.count
+        let isEnded = sinceEnd < messages.count && type(messages[sinceEnd]) == "idle"
+        let run = isEnded ? messages[sinceEnd...].drop { type($0) == "idle" } : messages[...]
+        let last = run.first { judgedTypes.contains(type($0)) && type($0) != "idle" }
+        // The same before and after the end is recorded, so that it identifies the run.
+        reading.mark = last?.identifier("id")
+        if isEnded {
+            reading.mark = reading.mark ?? messages[sinceEnd].identifier("id")
+            reading.outcome = recordedOutcome(messages[sinceEnd])
+            if reading.outcome == .completed, last.map(type) == "compaction" { reading.outcome = .summarized }
+        } else if let last {
+            reading.outcome = secondOutcome(last)
+            reading.isUnfinished = isUnfinished(last, isPrompt: ["user", "synthetic"].contains(type(last)))
+            // The server records ends, but not this one, so it wasn't the person who stopped the run.
+            if last["finish"]?.string == "tool-calls", messages.contains(where: { type($0) == "idle" }) {
+                (reading.outcome, reading.isUnfinished) = (nil, true)
+            }
         }
-        let turn = messages.drop { $0["type"]?.string == "idle" }
-            .prefix { !["user", "synthetic", "idle"].contains($0["type"]?.string ?? "") }
+        let turn = run.prefix { !["user", "synthetic", "idle"].contains(type($0)) }
         reading.text =
-            turn.lazy.filter { $0["type"]?.string == "assistant" }.compactMap { text($0["content"]?.array) }
-            .first
+            turn.lazy.filter { type($0) == "assistant" }.compactMap { text($0["content"]?.array) }.first
         return reading
     }
+
+    private static func type(_ message: JSON.Value) -> String { message["type"]?.string ?? "" }
 
     private static func isUnfinished(_ message: JSON.Value, isPrompt: Bool) -> Bool {
         isPrompt || message["time"]?["completed"] == nil
@@ -78,15 +85,18 @@ enum SessionReading {
         "assistant", "idle", "user", "synthetic", "shell", "compaction",
     ]
 
+    /// The outcome in the message with which releases of 2.x record the end of a run.
+    private static func recordedOutcome(_ message: JSON.Value) -> Outcome? {
+        switch message["outcome"]?.string {
+        case "succeeded": .completed
+        case "failed": .failed(RunError(message["error"]))
+        case "interrupted": .interrupted
+        default: nil
+        }
+    }
+
     private static func secondOutcome(_ message: JSON.Value) -> Outcome? {
         switch message["type"]?.string {
-        case "idle":
-            switch message["outcome"]?.string {
-            case "succeeded": return .completed
-            case "failed": return .failed(RunError(message["error"]))
-            case "interrupted": return .interrupted
-            default: return nil
-            }
         case "assistant":
             if let error = message["error"], !error.isNull { return outcome(RunError(error)) }
             guard let finish = message["finish"]?.string, !finish.isEmpty else { return nil }

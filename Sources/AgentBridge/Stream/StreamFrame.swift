@@ -65,7 +65,7 @@ extension JSON.Value {
             self,
             members: [
                 "permission", "type", "action", "patterns", "pattern", "resources", "metadata", "always",
-                "save", "title",
+                "save", "title", "reason",
                 "questions", "fields", "url", "time", "tool", "source", "messageID", "callID",
             ], count: 32)
     }

@@ -83,10 +83,14 @@ class Server:
         more = {"completed": {"finish": "stop"}, "failed": {"error": "APIError"},
                 "aborted": {"error": "MessageAbortedError"}}[outcome]
         self.message(id, "assistant", text, **more)
+        self.record(id, outcome)
         self.sessions[id]["busy"] = False
         self.withdraw(id)
         if told:
             self.ended(id, outcome)
+
+    def record(self, id, outcome):
+        """Releases of 2.x keep the outcome of a run as a message."""
 
     def withdraw(self, id):
         """What an ended run asked for vanishes without an event."""
@@ -343,6 +347,10 @@ class Second(Server):
     version_path = "/api/info"
     permission_event = "permission"
 
+    def record(self, id, outcome):
+        outcome = {"completed": "succeeded", "failed": "failed", "aborted": "interrupted"}[outcome]
+        self.message(id, "idle", None, outcome=outcome)
+
     def delete(self, id):
         self.event("session.deleted", id)
         self.withdraw(id)
@@ -475,6 +483,9 @@ class Second(Server):
     def written(message):
         if message["role"] == "user":
             return {"id": message["id"], "type": "user", "text": message["text"]}
+        if message["role"] == "idle":
+            error = {"error": {"type": "unknown", "message": "boom"}} if message["outcome"] == "failed" else {}
+            return {"id": message["id"], "type": "idle", "outcome": message["outcome"], **error}
         answer = {"id": message["id"], "type": "assistant", "content": [{"type": "text", "text": message["text"]}]}
         if "tool" in message:
             answer["content"].append({"type": "tool", "name": message["tool"], "state": {"status": "running"}})
@@ -521,6 +532,9 @@ class Preview(Second):
     version = {"healthy": True, "version": "2.0.0-preview", "pid": 1}
     permission_event = "permission.v2"
     verbs = ("reply", "cancel")
+
+    def record(self, id, outcome):
+        pass
 
     def cancel(self, path, message):
         return None
