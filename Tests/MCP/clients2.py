@@ -105,6 +105,14 @@ async def asks(client, phone):
     await asyncio.to_thread(phone.reply, payload["eventID"], "2", "It scales.")
     answered = (await call).structured_content
     assert (answered["status"], answered["answer"], answered["message"]) == ("answered", "Postgres", "It scales."), answered
+    asked = payload["eventID"]
+    call = asyncio.create_task(client.call_tool("ask_user", {"question": "Which?", "allowText": True, "title": "Shop"}))
+    while (payload := (await asyncio.to_thread(phone.payloads))[-1])["eventID"] == asked:
+        assert time.monotonic() < end, payload
+        await asyncio.sleep(0.05)
+    await asyncio.to_thread(phone.reply, payload["eventID"], "write", "DuckDB")
+    own = (await call).structured_content
+    assert (own["status"], own["answer"], own.get("choice")) == ("answered", "DuckDB", None), own
     silent = await client.call_tool("ask_user", arguments | {"timeout": 1})
     while silent.structured_content["status"] == "waiting":
         assert time.monotonic() < end, silent

@@ -2,9 +2,9 @@ import JSON
 
 /// Reads a call's arguments as models write them.
 ///
-/// Models and their clients write nested objects as JSON text, numbers as text, and `null` or `""` for what they leave
-/// out. A value that the tool's schema leaves only one meaning gets it; everything else stays as it is, for the tool's
-/// own checks. A pure function of arguments and schema.
+/// Models and their clients write nested objects as JSON text, numbers and booleans as text, and `null` or `""` for what
+/// they leave out. A value that the tool's schema leaves only one meaning gets it; everything else stays as it is, for the
+/// tool's own checks. A pure function of arguments and schema.
 enum MCPArguments {
     /// The arguments of a call; `nil` if they aren't an object.
     static func read(_ given: JSON.Value?, _ schema: JSON.Value) -> JSON.Object? {
@@ -28,6 +28,9 @@ enum MCPArguments {
                 return given
             }
             return .int(number)
+        case "boolean":
+            guard let text = given.string, ["true", "false"].contains(text) else { return given }
+            return .bool(text == "true")
         default: return given
         }
     }

@@ -5,6 +5,8 @@ import Storage
 struct QuestionArguments: Sendable, Equatable {
     let question: String
     let choices: [String]
+    /// Whether the user can write an answer of their own.
+    let allowsText: Bool
     let title: String
     let sessionID: String?
     /// For how many seconds the user can answer.
@@ -26,17 +28,24 @@ struct QuestionArguments: Sendable, Equatable {
             throw Self.fault(
                 "question is required and must be a string of 1 to \(Bounds.questionBytesMax) bytes.")
         }
-        let given = arguments["choices"]?.array ?? []
-        let choices = given.compactMap { text($0, most: Bounds.choiceBytesMax) }
-        guard (1...Bounds.choicesMax).contains(given.count), choices.count == given.count,
+        guard let allowsText = arguments["allowText"].map(\.bool) ?? false else {
+            throw Self.fault("allowText must be true or false.")
+        }
+        let given = arguments["choices"] ?? []
+        let choices = given.array?.compactMap { text($0, most: Bounds.choiceBytesMax) } ?? []
+        // Own words take the place of a choice among the actions.
+        let counts = allowsText ? 0...Bounds.choicesMax - 1 : 1...Bounds.choicesMax
+        guard let count = given.array?.count, counts.contains(count), choices.count == count,
             Set(choices).count == choices.count
         else {
             throw Self.fault(
-                "choices must be a list of 1 to \(Bounds.choicesMax) different strings of 1 to "
-                    + "\(Bounds.choiceBytesMax) bytes.")
+                "choices must be a list of \(counts.lowerBound) to \(counts.upperBound) different strings of 1 to "
+                    + "\(Bounds.choiceBytesMax) bytes\(allowsText ? "" : "; only with allowText it may be empty")."
+            )
         }
         self.question = question
         self.choices = choices
+        self.allowsText = allowsText
         title = text(arguments["title"], most: Bounds.choiceBytesMax) ?? "An agent asks"
         sessionID = try NotificationArguments.word(
             "sessionID", most: Bounds.identifierBytesMax, in: arguments)
@@ -57,7 +66,9 @@ struct QuestionArguments: Sendable, Equatable {
         NotificationArguments.Fault(sentence: sentence)
     }
 
-    private static let names = ["question", "choices", "timeout", "title", "sessionID", "questionID"]
+    private static let names = [
+        "question", "choices", "allowText", "timeout", "title", "sessionID", "questionID",
+    ]
 
     /// The `notification` of `/v1/notify` that asks it: each choice has a number, which is the action of a reply.
     ///
@@ -71,7 +82,9 @@ struct QuestionArguments: Sendable, Equatable {
         object["interruptionLevel"] = "time-sensitive"
         // Rings also where somebody looks, or wants only permissions.
         object["kind"] = .string(EventType.permission.rawValue)
-        object["actions"] = .array(choices.indices.map { .string("\($0 + 1)") } + [.string(Self.refusal)])
+        let actions =
+            choices.indices.map { "\($0 + 1)" } + (allowsText ? [Self.ownText] : []) + [Self.refusal]
+        object["actions"] = .array(actions.map { .string($0) })
         object["threadID"] = sessionID.map { .string($0) }
         var names = JSON.Object()
         names["eventID"] = .string(eventID)
@@ -85,6 +98,22 @@ struct QuestionArguments: Sendable, Equatable {
 
     /// The action of a reply that chooses nothing.
     static let refusal = "reject"
+
+    /// The action of a reply whose text is the answer.
+    static let ownText = "write"
+
+    /// What the user wrote as their answer.
+    func answer(_ action: String, _ text: String?) -> String? {
+        guard allowsText, action == Self.ownText, let text, text.contains(where: { !$0.isWhitespace }) else {
+            return nil
+        }
+        return text
+    }
+
+    /// Whether a reply answers or refuses the question.
+    func accepts(_ action: String, _ text: String?) -> Bool {
+        action == Self.refusal || choice(action) != nil || answer(action, text) != nil
+    }
 
     /// The choice that a reply's action names: its number from 1 and its text.
     func choice(_ action: String) -> (number: Int, text: String)? {
@@ -101,9 +130,14 @@ struct QuestionArguments: Sendable, Equatable {
                 "description": "The whole question, with what the user needs to know to decide",
             ],
             "choices": [
-                "type": "array", "items": ["type": "string", "minLength": 1], "minItems": 1,
+                "type": "array", "items": ["type": "string", "minLength": 1],
                 "maxItems": .int(Bounds.choicesMax),
-                "description": "What the user can choose; they can also refuse all of it, with a message",
+                "description":
+                    "What the user can choose; they can also refuse all of it, with a message. Required without allowText",
+            ],
+            "allowText": [
+                "type": "boolean", "default": false,
+                "description": "Lets the user write an answer of their own instead",
             ],
             "timeout": [
                 "type": "integer", "minimum": 1, "maximum": .int(Bounds.questionSecondsMax),
@@ -122,7 +156,7 @@ struct QuestionArguments: Sendable, Equatable {
                 "description": "From a result with the status waiting: goes on waiting instead of asking",
             ],
         ],
-        "required": ["question", "choices"],
+        "required": ["question"],
         "additionalProperties": false,
     ]
 }
@@ -130,7 +164,8 @@ struct QuestionArguments: Sendable, Equatable {
 extension QuestionArguments {
     /// Tells this question from others of the session.
     var digest: String {
-        let texts = [sessionID ?? "", question] + choices
+        // No choice is empty.
+        let texts = [sessionID ?? "", question] + choices + (allowsText ? [""] : [])
         return String(Digest256(of: Array(texts.joined(separator: "\0").utf8)).hex.prefix(16))
     }
 }
@@ -176,12 +211,15 @@ extension MCPTool {
                 "type": "string", "enum": ["answered", "declined", "waiting", "timed_out", "replaced"],
                 "description": """
                 declined: the user chose nothing; waiting: call again with questionID; replaced: another question of \
-                the session was asked. Only answered has a choice
+                the session was asked. Only answered has an answer
                 """,
             ],
             "questionID": text,
-            "choice": ["type": "integer", "minimum": 1, "description": "The number of the choice, from 1"],
-            "answer": ["type": "string", "description": "The text of the choice"],
+            "choice": [
+                "type": "integer", "minimum": 1,
+                "description": "The number of the choice, from 1; absent if the user wrote the answer",
+            ],
+            "answer": ["type": "string", "description": "The text of the choice, or what the user wrote"],
             "message": ["type": "string", "description": "What the user wrote"],
         ],
         "required": ["status", "questionID"],

@@ -121,9 +121,7 @@ extension MCPRoute {
                 // What a sealed reply says isn't known, whatever it says beside it.
                 let isReadable =
                     reply.sealed == nil
-                    && reply.action.map {
-                        $0 == QuestionArguments.refusal || arguments.choice($0) != nil
-                    } ?? false
+                    && reply.action.map { arguments.accepts($0, reply.text) } ?? false
                 known =
                     isReadable
                     ? try await close(asked, .taken, nil, tenant)
@@ -189,6 +187,12 @@ extension MCPToolResult {
         let reply = known?.reply
         switch known?.result?.outcome.flatMap(ReplyOutcome.init) {
         case .taken:
+            if let answer = reply?.action.flatMap({ arguments.answer($0, reply?.text) }) {
+                set("answered")
+                object["answer"] = .string(answer)
+                self.init(.object(object), sentence: "The user answered: \(answer)")
+                return
+            }
             object["message"] = reply?.text.map { .string($0) }
             if let choice = reply?.action.flatMap(arguments.choice) {
                 set("answered")

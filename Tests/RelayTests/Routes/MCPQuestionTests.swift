@@ -99,6 +99,59 @@ struct MCPQuestionTests {
         }
     }
 
+    @Test("Where the agent allows it, the user can write an answer, beside choices or alone")
+    func ownText() async throws {
+        try await Self.with { relay in
+            for (choices, actions) in [
+                (["SQLite"], ["1", "write", "reject"]), ([], ["write", "reject"]),
+            ] as [(JSON.Value, JSON.Value)] {
+                // Models write booleans as text, too.
+                async let result = Self.ask(relay, ["choices": choices, "allowText": "true"])
+                let push = try #require(try await Self.asked(relay).last)
+                #expect(push["actions"] == actions)
+                let reply: JSON.Value = ["action": "write", "text": " Both, \u{1F600} "]
+                #expect(await Self.reply(relay, push["eventID"], reply)["ok"] == true)
+                let structured = try #require(await result["structuredContent"])
+                #expect(structured["status"] == "answered" && structured["answer"] == " Both, \u{1F600} ")
+                #expect(structured["choice"] == nil && structured["message"] == nil)
+                // What was allowed belongs to the question.
+                let id = try #require(structured["questionID"])
+                let other = await Self.ask(relay, ["choices": ["SQLite"], "questionID": id])
+                #expect(Self.text(other).hasPrefix("questionID belongs to another question"))
+            }
+            async let chosen = Self.ask(relay, ["allowText": true])
+            let push = try #require(try await Self.asked(relay).last)
+            _ = await Self.reply(relay, push["eventID"], ["action": "1", "text": "It is small."])
+            let structured = try #require(await chosen["structuredContent"])
+            #expect(structured["choice"] == 1 && structured["message"] == "It is small.")
+        }
+    }
+
+    @Test(
+        "An own answer without words, or where only choices are allowed, is none",
+        arguments: [(true, nil), (true, " \n"), (false, "Both")] as [(Bool, JSON.Value?)])
+    func noOwnText(isAllowed: Bool, text: JSON.Value?) async throws {
+        try await Self.with { relay in
+            async let result = Self.ask(relay, ["allowText": .bool(isAllowed)])
+            let push = try #require(try await Self.asked(relay).last)
+            var reply = JSON.Object()
+            reply["action"] = "write"
+            reply["text"] = text
+            let stored = await Self.reply(relay, push["eventID"], .object(reply))
+            if isAllowed {
+                #expect(stored["ok"] == true)
+                #expect(await result["isError"] == true)
+                reply["timeout"] = 1
+                let known = await Self.reply(relay, push["eventID"], .object(reply))
+                #expect(known["result"]?["outcome"] == "refused")
+            } else {
+                #expect(stored["code"] == "invalid_field", "the event doesn't offer it")
+                _ = await Self.reply(relay, push["eventID"], ["action": "reject"])
+                #expect(await result["structuredContent"]?["status"] == "declined")
+            }
+        }
+    }
+
     @Test("Without an answer, the status is waiting until the time limit, and never a choice")
     func timedOut() async throws {
         try await Self.with { relay in
@@ -185,6 +238,8 @@ struct MCPQuestionTests {
                 (["question": " "], "question"), (["choices": []], "choices"),
                 (["choices": ["a", "a"]], "choices"),
                 (["choices": ["1", "2", "3", "4", "5", "6", "7", "8"]], "choices"),
+                (["choices": [], "allowText": false], "choices"), (["allowText": 1], "allowText"),
+                (["choices": ["1", "2", "3", "4", "5", "6", "7"], "allowText": true], "choices"),
                 (["timeout": 601], "timeout"), (["timeout": 0], "timeout"),
                 (["questionID": "x"], "questionID"),
                 (["sessionID": "a\0"], "sessionID"), (["answer": "yes"], "Unknown"),

@@ -12,8 +12,8 @@ const general = table({
     notify: { title: "Notification", body: "Open it to see more." },
 });
 const kinds = table({ question: "Question", permission: "Permission", complete: "Complete", error: "Error", notify: "Notification" });
-const actions = table({ answer: "Send answer", once: "Allow once", always: "Always allow", reject: "Reject" });
-const chosen = table({ answer: "Answered", once: "Allowed once", always: "Always allowed", reject: "Rejected" });
+const actions = table({ answer: "Send answer", write: "Send answer", once: "Allow once", always: "Always allow", reject: "Reject" });
+const chosen = table({ answer: "Answered", write: "Answered", once: "Allowed once", always: "Always allowed", reject: "Rejected" });
 const reasons = table({
     changed: "The agent now asks for something else.", unauthorized: "The agent's server refused the bridge's password.",
     not_sealed: "The sender accepts only encrypted answers.", cannot_open: "The sender could not decrypt the answer.",

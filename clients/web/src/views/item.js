@@ -18,6 +18,7 @@ export function itemView(app, { id: key, announce }) {
     const stop = new AbortController();
     let drawn;
     let note = "";
+    let written = "";
     let drafts;
     let timer;
 
@@ -71,7 +72,7 @@ export function itemView(app, { id: key, announce }) {
         const question = { title, text, action: texts.action(action), cancel: texts.cancel, isDangerous: false };
         if (action === "always" && !(await confirm(question))) return;
         const pairing = app.pairing(item.pairing);
-        const words = action === "reject" ? note : "";
+        const words = { reject: note, write: written }[action] ?? "";
         await answer({ item, pairing, action, text: words }).catch((error) => announce(texts.failed(texts.reasonOf(error))));
     }
 
@@ -115,10 +116,11 @@ export function itemView(app, { id: key, announce }) {
             const isForged = pairing?.keys && !item.isOpened && item.actions.length > 0;
             return h("p", { class: "note" }, isForged ? texts.item.notAuthentic : texts.item.cannotAnswer);
         }
-        const buttons = actions.filter((action) => action !== "answer" || !hasForm(item, actions));
+        const buttons = actions.filter((action) => action !== "write" && (action !== "answer" || !hasForm(item, actions)));
         return h("section", { class: "answer", "aria-labelledby": "answer-title" },
             h("h2", { id: "answer-title" }, texts.item.answerHeading),
             hasForm(item, actions) && questionForm(item.asked.questions, drafts ??= newDrafts(item.asked.questions), sendAnswers),
+            actions.includes("write") && writeForm(buttons.length > 1),
             buttons.length > 0 && h("div", { class: "buttons answers" }, ...buttons.map(actionButton)),
             actions.includes("reject") && noteField());
     }
@@ -132,6 +134,24 @@ export function itemView(app, { id: key, announce }) {
         };
         const attributes = { id: `action-${action}`, class: kind, type: "button", "data-action": action, dir: "auto", onclick };
         return h("button", attributes, texts.action(action));
+    }
+
+    /** An answer in the person's own words: the only one, or beside choices. */
+    function writeForm(isBesideChoices) {
+        const { own, ownOnly, missing } = texts.questions;
+        const problem = h("p", { id: "write-problem", class: "problem", role: "alert" });
+        const submit = h("button", { id: "action-write", class: "button primary", type: "submit", "data-action": "write" }, texts.action("write"));
+        const onsubmit = (event) => {
+            event.preventDefault();
+            if (written.trim() === "") return fill(problem, missing({ options: [], allowsText: true }));
+            // One answer counts, so a second click must not send another.
+            for (const button of content.querySelectorAll(".answer button")) button.disabled = true;
+            return void send("write");
+        };
+        const input = h("textarea", { id: "write", rows: "3", maxlength: "1000", "aria-describedby": problem.id,
+            oninput: ({ target }) => (written = target.value) }, written);
+        return h("form", { class: "questions", novalidate: true, onsubmit },
+            h("label", { class: "field" }, h("span", {}, isBesideChoices ? own : ownOnly), input), problem, submit);
     }
 
     function noteField() {

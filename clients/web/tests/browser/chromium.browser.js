@@ -314,6 +314,24 @@ test("a pairing without a key is named beside the other, and its answers are rea
         { action: "once", text: undefined, sealed: undefined });
     relay.report("plain", { outcome: "taken" });
     await shows(".fate", /The agent has your answer/);
+    // An agent's question that can be answered in own words.
+    await relay.deliver(secret, { eventID: "ask", type: "permission", title: "Shop", body: "Which database?\n1. SQLite",
+        data: { eventType: "permission", serverID: "attic", sessionID: "s", eventID: "ask", actions: ["1", "write", "reject"] } });
+    assert.deepEqual((await notification("Shop")).actions, ["reject"]);
+    await until("the question's row", () => chromium.evaluate(
+        "[...document.querySelectorAll('.row')].some((row) => row.innerText.includes('Which database?') && (row.click(), true))"));
+    await shows(".answer", /Other answer.*Send answer.*1.*Reject/s);
+    await look("own-answer");
+    await chromium.click("[data-action=write]");
+    await shows("#write-problem", /Write an answer/);
+    assert.equal(relay.events.get("ask").reply, undefined);
+    await chromium.evaluate(`(() => { const field = document.querySelector("#write");
+        field.value = " Postgres, as ever "; field.dispatchEvent(new Event("input", { bubbles: true })); })()`);
+    await chromium.click("[data-action=write]");
+    assert.deepEqual(await until("the own answer", async () => relay.events.get("ask").reply),
+        { action: "write", text: "Postgres, as ever", sealed: undefined });
+    relay.report("ask", { outcome: "taken" });
+    await shows(".fate", /Answered.*The agent has your answer/s);
 });
 
 test("the relay's history completes the list, and reading is told to it", async () => {
