@@ -145,6 +145,25 @@ struct OpenCodeTests {
         }
     }
 
+    @Test("a turn that began and ended while nothing listened rings, once, if the server recorded its end")
+    func missed() async throws {
+        try await Chain.run(generation: 2) { chain in
+            for id in ["ses_1", "ses_2"] { try await chain.lastTurn(id) }
+            #expect(try await chain.titles(atLeast: 2).sorted() == ["Last ses_1", "Last ses_2"])
+            for number in 2...3 {
+                try await chain.doesAtOnce([
+                    ["do": "drop"], ["do": "begin", "id": "ses_1"],
+                    ["do": "end", "id": "ses_1", "outcome": "completed", "text": .string("End \(number).")],
+                ])
+                #expect(try await chain.titles(atLeast: number + 1).last == "Last ses_1")
+                let push = try await chain.stack.control.pushes(token: token(1)).last?["payload"]
+                #expect(push?["aps"]?["alert"]?["body"]?.string == "End \(number).")
+            }
+            try await chain.lastTurn("ses_3")
+            #expect(try await chain.titles(atLeast: 5).last == "Last ses_3")
+        }
+    }
+
     @Test("a turn lost with its server rings as an error", arguments: [1, 2])
     func lost(generation: Int) async throws {
         try await Chain.run(generation: generation) { chain in

@@ -44,7 +44,7 @@ actor Engine {
                 self.client = client
                 await replies.use(client)
                 await activities?.use(client)
-                compare(isFirst: isFirst)
+                compare(isFirst: isFirst, followsGap: !isFirst)
             }
         }
     }
@@ -110,12 +110,12 @@ actor Engine {
     }
 
     /// Requests the server's state, in case events were missed.
-    private func compare(isFirst: Bool) {
+    private func compare(isFirst: Bool, followsGap: Bool = false) {
         guard let client else { return }
         comparedAt = .current
         for action in deferred { mailbox.post(.action(action), client) }
         deferred = []
-        mailbox.post(.snapshot(isFirst: isFirst), client)
+        mailbox.post(.snapshot(isFirst: isFirst, followsGap: followsGap), client)
     }
 
     /// Actions for resumed runs, before the first connection.

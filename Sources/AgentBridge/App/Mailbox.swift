@@ -13,7 +13,8 @@ final class Mailbox: Sendable {
     /// A worker's job.
     enum Job: Sendable {
         case action(BridgeAction)
-        case snapshot(isFirst: Bool)
+        /// - Parameter followsGap: Whether events may have been missed since an earlier connection.
+        case snapshot(isFirst: Bool, followsGap: Bool)
     }
 
     let messages: AsyncStream<Message>
@@ -65,9 +66,11 @@ struct Worker: Sendable {
             switch job {
             case .action(let action):
                 if let event = await client.answer(action) { mailbox.post(.event(event)) }
-            case .snapshot(let isFirst):
+            case .snapshot(let isFirst, let followsGap):
                 do throws(ServerError) {
-                    mailbox.post(.event(.snapshot(try await client.snapshot(isFirst: isFirst))))
+                    var snapshot = try await client.snapshot(isFirst: isFirst)
+                    snapshot.followsGap = followsGap
+                    mailbox.post(.event(.snapshot(snapshot)))
                 } catch {
                     console.note("cannot compare with the server's state: \(error)")
                 }

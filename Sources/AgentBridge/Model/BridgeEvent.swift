@@ -114,6 +114,9 @@ struct Snapshot: Sendable, Equatable {
     /// The sessions whose open requests it can't list (2.x).
     var unlistedSessions: Set<SessionID> = []
 
+    /// Whether events may have been missed since an earlier connection.
+    var followsGap = false
+
     /// Whether it covers a session in this directory.
     func covers(_ directory: String?) -> Bool { directories?.contains(directory ?? "") ?? true }
 
@@ -147,6 +150,8 @@ struct Reading: Sendable, Equatable {
     var outcome: Outcome?
     /// Whether the last message is a prompt without an answer, or an answer without an end.
     var isUnfinished = false
+    /// Whether the server recorded that the last run has ended (releases of 2.x).
+    var isRecorded = false
     /// The last message's identifier.
     var mark: String?
 }

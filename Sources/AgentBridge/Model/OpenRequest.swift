@@ -105,6 +105,7 @@ extension RunModel {
             else { continue }
             settle(session, nil, mark: nil, now, isFound: true)
         }
+        if snapshot.followsGap, snapshot.directories == nil { findMissedRuns(now) }
         guard snapshot.hasRequests else { return }
         for (id, open) in requests
         where open.openedAt < snapshot.askedAt

@@ -34,6 +34,8 @@ struct PendingRing: Sendable, Equatable {
     var api: Generation?
     /// Whether no event reported the end.
     var isFound = false
+    /// Whether the run itself was missed, if there was one.
+    var isGuessed = false
     var stage = Stage.resolving
     /// How often the session was read.
     var reads = 0
@@ -52,6 +54,7 @@ struct PendingRing: Sendable, Equatable {
         switch cause {
         case .request: return nil
         case .failed(let error), .error(let error): return .failed(error)
+        case .ended where isGuessed && reading?.isRecorded != true: return nil
         case .ended(let known):
             if reading?.outcome == .summarized { return .summarized }
             // A run that is over without an end was lost together with its server.
@@ -69,7 +72,7 @@ extension RunModel {
     private mutating func drop(_ id: RingID) {
         unread.remove(id)
         guard let ring = pending.removeValue(forKey: id), ring.requestID == nil else { return }
-        if tree[ring.session]?.run == nil { actions.append(.ended(ring.session)) }
+        if tree[ring.session]?.run == nil, !ring.isGuessed { actions.append(.ended(ring.session)) }
     }
 
     /// Advances every ring whose condition may have changed.
@@ -142,7 +145,7 @@ extension RunModel {
         }
         pending[id] = nil
         if case .request(let request) = ring.cause { return ringRequest(request, root, reading, now) }
-        defer { if tree[root]?.run == nil { actions.append(.ended(root)) } }
+        defer { if tree[root]?.run == nil, !ring.isGuessed { actions.append(.ended(root)) } }
         // Errors outside a run are identified by themselves, runs by their last message.
         var mark = reading?.mark ?? ring.mark
         if ring.isRunless {
@@ -150,7 +153,8 @@ extension RunModel {
         } else {
             // The server's list of running sessions can lag behind: the same end may be found twice.
             if ring.cause == .ended(nil), let mark, tree[root]?.lastEnd == mark { return }
-            tree.update(root) { $0.lastEnd = mark ?? $0.lastEnd }
+            // Without its messages, an end can't be told from an earlier one.
+            tree.update(root) { $0.lastEnd = reading?.mark ?? (ring.isGuessed ? $0.lastEnd : nil) }
         }
         guard let outcome, outcome.rings else { return }
         if !ring.isRunless, tree[root]?.run == nil { tree.update(root) { $0.hasRung = true } }
@@ -159,6 +163,16 @@ extension RunModel {
         case .failed(let error): post(.error, root, mark, name, error.message, now)
         case .stopped: post(.error, root, mark, name, RunError.stopped.message, now)
         default: post(.complete, root, mark, name, reading?.text.map(NotificationText.plain), now)
+        }
+    }
+
+    /// Reads the sessions that rest as before a gap: where another run has ended since, it rings.
+    mutating func findMissedRuns(_ now: MonotonicTime) {
+        let waiting = Set(pending.values.map(\.session))
+        for session in tree.rested where !waiting.contains(session) {
+            var ring = PendingRing(session: session, cause: .ended(nil), since: now, mark: nil)
+            ring.isGuessed = true
+            add(ring, now)
         }
     }
 

@@ -58,6 +58,15 @@ struct SessionTree: Sendable {
     /// The sessions with a run.
     var running: [SessionID] { sessions.filter { $0.value.run != nil }.map(\.key) }
 
+    /// The roots without a run whose last end is known, those that ended last.
+    var rested: [SessionID] {
+        let ended = sessions.compactMap { session, value -> (session: SessionID, at: MonotonicTime)? in
+            guard value.run == nil, value.lastEnd != nil, value.lineage == .root else { return nil }
+            return value.settledAt.map { (session, $0) }
+        }
+        return ended.sorted { $0.at > $1.at }.prefix(Bounds.restedSessionsRead).map(\.session)
+    }
+
     /// Registers a session; false if there are too many.
     mutating func see(_ session: SessionID, _ directory: String?, _ now: MonotonicTime) -> Bool {
         if sessions[session] == nil {

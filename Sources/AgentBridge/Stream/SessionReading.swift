@@ -42,6 +42,7 @@ enum SessionReading {
         reading.mark = last?.identifier("id")
         if isEnded {
             reading.mark = reading.mark ?? messages[sinceEnd].identifier("id")
+            reading.isRecorded = true
             reading.outcome = recordedOutcome(messages[sinceEnd])
             if reading.outcome == .completed, last.map(type) == "compaction" { reading.outcome = .summarized }
         } else if let last {

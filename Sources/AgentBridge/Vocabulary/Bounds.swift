@@ -109,6 +109,8 @@ enum Bounds {
     static let sessionsRead = 200
     /// Running sessions whose open requests are queried after a connection (2.x).
     static let sessionsListedMax = 200
+    /// Idle sessions that are read after a gap, because a run may have begun and ended in it (2.x).
+    static let restedSessionsRead = 20
     /// Sessions whose last durable event is remembered (2.x).
     static let positionsMax = 4_096
     /// How often the rules are evaluated for the passing of time.

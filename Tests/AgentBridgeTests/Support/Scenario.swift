@@ -10,7 +10,7 @@ import Network
 /// |---|---|
 /// | `{"generation":1,"commands":true}` | the server's generation; whether commands are shown |
 /// | `{"at":1.5,"frame":{…}}` | a frame arrives |
-/// | `{"at":1.5,"snapshot":{"busy":{…},"requests":[…],"unlisted":[…],"asked":1}}` | a reconnection |
+/// | `{"at":1.5,"snapshot":{"busy":{…},"requests":[…],"unlisted":[…],"asked":1,"gap":true}}` | a comparison; after a gap |
 /// | `{"sessions":{"ses_1":{"parent":null,"title":"…"}}}` | what look-ups answer from now on; null: deleted |
 /// | `{"messages":{"ses_1":…}}` | what the session's messages are from now on; null: unreadable |
 /// | `{"next":{"ses_1":…}}` | the same in the API that 1.18 shares with 2.x |
@@ -147,6 +147,7 @@ struct Player {
             generation == .first
                 ? FirstGeneration.request($0, .permission, nil) : SecondGeneration.permission($0)
         }
+        snapshot.followsGap = value["gap"]?.bool == true
         snapshot.unlistedSessions = Set(
             (value["unlistedSessions"]?.array ?? []).compactMap { SessionID($0.string) })
         snapshot.unlisted = Set((value["unlisted"]?.array ?? []).compactMap(\.string))
