@@ -5,73 +5,21 @@ import Testing
 
 @Suite("Answering agents from the phone", .timeLimit(.minutes(5)))
 struct AnswerTests {
-    private static let rule: JSON.Value = [
-        "type": "addRules", "rules": [["toolName": "Bash", "ruleContent": "git push"]], "behavior": "allow",
-        "destination": "localSettings",
-    ]
-
-    private static func request(
-        _ command: String = "git push", event: String = "PermissionRequest",
-        suggestions: [JSON.Value] = [rule],
-        transcript: String = "/nowhere"
-    ) -> JSON.Value {
-        [
-            "session_id": "7b2aebd9-1bea-4021-aad8-2602e27bb39d", "transcript_path": .string(transcript),
-            "cwd": "/home/ada/shop", "prompt_id": "p1", "permission_mode": "default",
-            "hook_event_name": .string(event), "tool_name": "Bash",
-            "tool_input": ["command": .string(command), "description": "Pushes"],
-            "permission_suggestions": .array(suggestions),
-        ]
-    }
-
-    private static func questions(_ agent: String) -> JSON.Value {
-        let question: JSON.Value = [
-            "id": "db", "header": "Choice", "question": "Which database?",
-            "options": [
-                ["label": "SQLite", "description": "one file"], ["label": "Postgres", "description": "b"],
-            ],
-            "multiSelect": true,
-        ]
-        return [
-            "session_id": "s1", "cwd": "/home/ada/shop", "permission_mode": "default",
-            "hook_event_name": agent == "claude" ? "PermissionRequest" : "PreToolUse",
-            "tool_name": agent == "claude" ? "AskUserQuestion" : "request_user_input",
-            "tool_input": ["questions": [question]],
-        ]
-    }
-
-    private static func decision(_ members: JSON.Value) -> JSON.Value {
-        ["hookSpecificOutput": ["hookEventName": "PermissionRequest", "decision": members]]
-    }
-
-    /// A transcript with a use of a tool, and its result if it was answered.
-    private static func write(_ path: String, _ command: String, isAnswered: Bool) throws {
-        var lines = [
-            #"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"\#(command)","description":"Pushes"}}]}}"#
-        ]
-        if isAnswered {
-            lines.append(
-                #"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"ok"}]}}"#
-            )
-        }
-        try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(fileURLWithPath: path))
-    }
-
     @Test("Claude Code gets what the phone decides, in its own format, and the phone learns it")
     func claude() async throws {
         try await AgentStand.run { stand in
             let transcript = stand.stack.directory.file("transcript.jsonl")
-            try Self.write(transcript, "git push", isAnswered: false)
+            try HookInput.write(transcript, "git push", isAnswered: false)
             let allow: JSON.Value = ["behavior": "allow"]
             let deny: JSON.Value = ["behavior": "deny", "message": "Use a branch."]
-            let always: JSON.Value = ["behavior": "allow", "updatedPermissions": [Self.rule]]
+            let always: JSON.Value = ["behavior": "allow", "updatedPermissions": [HookInput.rule]]
             let rows = [
                 ("once", transcript, allow), ("reject", transcript, deny), ("always", transcript, always),
                 // Without a proof that the request is still open, no rule is added.
                 ("always", "/nowhere", allow),
             ]
             for (number, (action, transcript, expected)) in rows.enumerated() {
-                let hook = try await stand.starts("claude", Self.request(transcript: transcript))
+                let hook = try await stand.starts("claude", HookInput.request(transcript: transcript))
                 let asked = try await stand.asked(number + 1)
                 #expect(asked.title == "Action Needed: shop (Claude Code)")
                 let body = try #require(asked.body)
@@ -89,7 +37,7 @@ struct AnswerTests {
                 let isLess = action == "always" && expected == allow
                 #expect(
                     try await stand.outcome(of: reply, to: asked.id) == (isLess ? "taken once" : "taken"))
-                #expect(try await stand.decision(hook) == Self.decision(expected))
+                #expect(try await stand.decision(hook) == HookInput.decision(expected))
             }
             let words = ["once", "reject", "always", "once"]
             #expect(try stand.decisions() == words.map { "claude-code Bash \($0)" })
@@ -104,7 +52,7 @@ struct AnswerTests {
     @Test("questions are answered with options and own words, and cancelled", arguments: ["claude", "codex"])
     func questions(agent: String) async throws {
         try await AgentStand.run { stand in
-            let input = Self.questions(agent)
+            let input = HookInput.questions(agent)
             let hook = try await stand.starts(agent, input)
             let asked = try await stand.asked(1)
             #expect(asked.title?.hasPrefix("Question: shop (") == true)
@@ -120,7 +68,8 @@ struct AnswerTests {
             if agent == "claude" {
                 var answered = try #require(input["tool_input"]?.object)
                 answered["answers"] = ["Which database?": "SQLite, and Redis"]
-                #expect(decided == Self.decision(["behavior": "allow", "updatedInput": .object(answered)]))
+                #expect(
+                    decided == HookInput.decision(["behavior": "allow", "updatedInput": .object(answered)]))
             } else {
                 let output = decided["hookSpecificOutput"]
                 #expect(output?["permissionDecision"] == "deny" && output?.object?.members.count == 3)
@@ -144,23 +93,26 @@ struct AnswerTests {
         try await AgentStand.run { stand in
             let long = String(repeating: "echo harmless; ", count: 400) + "rm -rf /"
             let rows: [(JSON.Value, (String) throws -> JSON.Value, String)] = [
-                (Self.request(), { _ in ["action": "once"] }, "refused not_sealed"),
-                (Self.request(), { _ in try stand.sealed("once", for: "oc-other") }, "refused cannot_open"),
-                (Self.request(), { try stand.sealed("yes", for: $0) }, "refused unknown_action"),
+                (HookInput.request(), { _ in ["action": "once"] }, "refused not_sealed"),
                 (
-                    Self.request(), { try stand.sealed("answer", answers: [["yes"]], for: $0) },
+                    HookInput.request(), { _ in try stand.sealed("once", for: "oc-other") },
+                    "refused cannot_open"
+                ),
+                (HookInput.request(), { try stand.sealed("yes", for: $0) }, "refused unknown_action"),
+                (
+                    HookInput.request(), { try stand.sealed("answer", answers: [["yes"]], for: $0) },
                     "refused not_offered"
                 ),
                 (
-                    Self.request(suggestions: []), { try stand.sealed("always", for: $0) },
+                    HookInput.request(suggestions: []), { try stand.sealed("always", for: $0) },
                     "refused not_offered"
                 ),
-                (Self.questions("claude"), { try stand.sealed("once", for: $0) }, "refused not_offered"),
+                (HookInput.questions("claude"), { try stand.sealed("once", for: $0) }, "refused not_offered"),
                 (
-                    Self.questions("claude"), { try stand.sealed("answer", answers: [[]], for: $0) },
+                    HookInput.questions("claude"), { try stand.sealed("answer", answers: [[]], for: $0) },
                     "refused not_offered"
                 ),
-                (Self.request(long), { try stand.sealed("once", for: $0) }, "refused not_offered"),
+                (HookInput.request(long), { try stand.sealed("once", for: $0) }, "refused not_offered"),
             ]
             for (number, (input, reply, outcome)) in rows.enumerated() {
                 let hook = try await stand.starts("claude", input)
@@ -188,20 +140,20 @@ struct AnswerTests {
                 switch way {
                 case "No": hook.signal(SIGTERM)
                 case "PostToolUse":
-                    let after = Self.request(event: "PostToolUse", transcript: transcript)
+                    let after = HookInput.request(event: "PostToolUse", transcript: transcript)
                     let said = try await stand.isUndecided(try await stand.starts("claude", after, []))
                     #expect(said)
                 case "Stop":
                     let silent = ["CLAUDE_CODE_ENTRYPOINT": "sdk-cli"]
                     let said = try await stand.isUndecided(try await stand.starts("claude", end, [], silent))
                     #expect(said)
-                default: try Self.write(transcript, "git push", isAnswered: true)
+                default: try HookInput.write(transcript, "git push", isAnswered: true)
                 }
             }
             let ways = ["No", "PostToolUse", "Stop", "transcript"]
             for (number, way) in ways.enumerated() {
-                try Self.write(transcript, "git push", isAnswered: false)
-                let hook = try await stand.starts("claude", Self.request(transcript: transcript))
+                try HookInput.write(transcript, "git push", isAnswered: false)
+                let hook = try await stand.starts("claude", HookInput.request(transcript: transcript))
                 let asked = try await stand.asked(number + 1)
                 try await answersAtDesk(way, hook)
                 #expect(try await stand.isUndecided(hook))
@@ -221,7 +173,7 @@ struct AnswerTests {
     @Test("a closed terminal and the agent's time limit end the wait without a decision")
     func gone() async throws {
         try await AgentStand.run { stand in
-            let closed = try await stand.starts("claude", Self.request())
+            let closed = try await stand.starts("claude", HookInput.request())
             let first = try await stand.asked(1)
             closed.signal(SIGUSR1)
             #expect(try await closed.ended() == 0)
@@ -233,7 +185,7 @@ struct AnswerTests {
             #expect(try stand.decisions() == ["claude-code Bash agent_gone"])
             let reply = try stand.sealed("once", for: first.id)
             #expect(try await stand.outcome(of: reply, to: first.id) == "too_late")
-            let limited = try await stand.starts("claude", Self.request(), timeout: 2)
+            let limited = try await stand.starts("claude", HookInput.request(), timeout: 2)
             let second = try await stand.asked(2)
             let ended = try await stand.ended(limited)
             #expect(ended.out.isEmpty && ended.status == 0, "\(ended)")
@@ -246,7 +198,7 @@ struct AnswerTests {
     @Test("a reply after the end that the phone shows decides nothing, though the machine slept")
     func slept() async throws {
         try await AgentStand.run { stand in
-            let hook = try await stand.starts("claude", Self.request())
+            let hook = try await stand.starts("claude", HookInput.request())
             let asked = try await stand.asked(1)
             try stand.passes(seconds: 600)
             #expect(try await stand.isUndecided(hook))
@@ -261,106 +213,12 @@ struct AnswerTests {
     func lateRelay() async throws {
         try await AgentStand.run { stand in
             try await stand.stack.control.put("/limits", ["latency": "4s"])
-            let hook = try await stand.starts("claude", Self.request())
+            let hook = try await stand.starts("claude", HookInput.request())
             let asked = try await stand.asked(1)
             let reply = try stand.sealed("once", for: asked.id)
             #expect(try await stand.outcome(of: reply, to: asked.id) == "taken")
-            #expect(try await stand.decision(hook) == Self.decision(["behavior": "allow"]))
+            #expect(try await stand.decision(hook) == HookInput.decision(["behavior": "allow"]))
             #expect(try await stand.stack.control.pushes(token: token(1)).count == 1)
         }
-    }
-
-    @Test("without a key or a relay the hook rings as ever, and the terminal asks")
-    func unanswerable() async throws {
-        try await AgentStand.run(isKeyless: true) { stand in
-            let hook = try await stand.starts("claude", Self.request())
-            let ended = try await stand.ended(hook)
-            #expect(ended.out.isEmpty && ended.errors.contains("the pairing has no key"), "\(ended)")
-            let push = try await stand.rang(1)
-            #expect(push["actions"] == nil && push["sealed"] == nil)
-        }
-        try await AgentStand.run { stand in
-            let away = try await stand.starts(
-                "claude", Self.request(), ["--answer"], ["BRIDGE_RELAY_URL": "http://127.0.0.1:1"])
-            let ended = try await stand.ended(away)
-            #expect(!ended.out.contains("hookSpecificOutput"), "\(ended)")
-            let gemini = try await stand.starts(
-                "gemini",
-                [
-                    "session_id": "s", "cwd": "/x/api", "hook_event_name": "BeforeTool", "timestamp": "1",
-                    "tool_name": "ask_user", "tool_input": ["questions": [["question": "Which?"]]],
-                ])
-            let said = try await stand.ended(gemini)
-            #expect(said.out == "{}\n" && said.errors.contains("doesn't take decisions"), "\(said)")
-            #expect(try await stand.asked(1).request == nil)
-        }
-    }
-
-    @Test("Codex waits only while nobody is at the desk, at most as long as set, and gets strict members")
-    func codex() async throws {
-        var input = Self.request().object ?? JSON.Object()
-        input["permission_suggestions"] = nil
-        let request = JSON.Value.object(input)
-        try await AgentStand.run { stand in
-            let hook = try await stand.starts("codex", request)
-            let asked = try await stand.asked(1)
-            #expect(asked.properties.actions == ["once", "reject"])
-            #expect((50...60).contains(try #require(asked.request?.end) - asked.sentAt))
-            let reply = try stand.sealed("once", for: asked.id)
-            #expect(try await stand.outcome(of: reply, to: asked.id) == "taken")
-            #expect(try await stand.decision(hook) == Self.decision(["behavior": "allow"]))
-
-            let refused = try await stand.starts("codex", request)
-            let second = try await stand.asked(2)
-            let no = try stand.sealed("reject", "No.", for: second.id)
-            #expect(try await stand.outcome(of: no, to: second.id) == "taken")
-            #expect(
-                try await stand.decision(refused) == Self.decision(["behavior": "deny", "message": "No."]))
-
-            let brief = try await stand.starts("codex", request, ["--answer", "--answer-wait", "1"])
-            let third = try await stand.asked(3)
-            #expect(try await stand.isUndecided(brief))
-            #expect(
-                try await stand.outcome(of: try stand.sealed("once", for: third.id), to: third.id)
-                    == "too_late")
-
-            let terminal = try Terminal()
-            try terminal.type("ls\n")
-            let busy = try await stand.starts("codex", request, isSomeoneHere: true)
-            let ended = try await stand.ended(busy)
-            #expect(ended.out.isEmpty && ended.errors.contains("someone is typing"), "\(ended)")
-            #expect(try await stand.asked(4).request == nil)
-
-            // `exec` calls hooks though nobody is asked.
-            input["permission_mode"] = "bypassPermissions"
-            #expect(try await stand.isUndecided(try await stand.starts("codex", .object(input))))
-        }
-    }
-
-    @Test("install --answer adds waiting hooks with the agent's time limit, and install removes them again")
-    func install() async throws {
-        let directory = try TemporaryDirectory()
-        func run(_ arguments: [String]) async throws -> String {
-            let environment = ["HOME": directory.path, "PATH": "/usr/bin:/bin"]
-            let program = try Program("agent-bridge", ["hook"] + arguments, environment: environment)
-            #expect(try await program.ended() == 0, "\(program.output)")
-            return program.output
-        }
-        #expect(try await run(["claude", "install"]).contains("PermissionRequest"))
-        let said = try await run(["claude", "install", "--answer"])
-        #expect(said.contains("run commands on this machine"), "\(said)")
-        let path = directory.file(".claude/settings.json")
-        let new = try JSON.parse([UInt8](Data(contentsOf: URL(fileURLWithPath: path))), maxBytes: 1 << 16)
-        let hook = new["hooks"]?["PermissionRequest"]?.array?.first?["hooks"]?.array?.first
-        #expect(
-            hook?["command"]?.string?.hasSuffix("hook claude-code --answer") == true
-                && hook?["timeout"] == 600)
-        #expect(new["hooks"]?["PostToolUse"] != nil)
-        #expect(try await run(["claude", "install", "--answer"]).contains("already up to date"))
-        _ = try await run(["claude", "install"])
-        let text = try String(contentsOfFile: path, encoding: .utf8)
-        #expect(
-            !text.contains("--answer") && !text.contains("PostToolUse") && text.contains("PermissionRequest"))
-        #expect(try await run(["gemini", "install", "--answer", "--print"]).contains("rings only"))
     }
 }
