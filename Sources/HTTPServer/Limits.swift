@@ -8,6 +8,8 @@ package struct Limits: Sendable {
     package var headerBytesMax = 16 * 1024
     /// A body without its framing; 413 if exceeded.
     package var bodyBytesMax = 16 * 1024
+    /// The limits of bodies for single paths, where they are larger.
+    package var bodyBytesMaxOfPaths: [String: Int] = [:]
     /// The extensions of all chunks of one body; 413 if exceeded.
     package var chunkExtensionBytesMax = 1024
     /// The trailer fields, which are validated and dropped; 431 if exceeded.
@@ -69,6 +71,7 @@ struct RequestLimits: Sendable {
     let headerCountMax: Int
     let headerBytesMax: Int
     let bodyBytesMax: Int
+    let bodyBytesMaxOfPaths: [String: Int]
     let chunkExtensionBytesMax: Int
     let trailerCountMax: Int
     let trailerBytesMax: Int
@@ -78,6 +81,7 @@ struct RequestLimits: Sendable {
         headerCountMax = limits.headerCountMax
         headerBytesMax = limits.headerBytesMax
         bodyBytesMax = limits.bodyBytesMax
+        bodyBytesMaxOfPaths = limits.bodyBytesMaxOfPaths
         chunkExtensionBytesMax = limits.chunkExtensionBytesMax
         trailerCountMax = limits.trailerCountMax
         trailerBytesMax = limits.trailerBytesMax

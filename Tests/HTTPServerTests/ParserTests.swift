@@ -69,6 +69,33 @@ struct ParserTests {
         #expect(outcome(chunked + "1\r\na\r\n3\r\nbcd\r\n0\r\n\r\n") == ["413 bodyTooLarge"])
     }
 
+    @Test("A path's own limit of the body is exact, and other paths keep theirs")
+    func limitsOfPaths() {
+        var limits = Limits()
+        limits.bodyBytesMax = 3
+        limits.bodyBytesMaxOfPaths = ["/a": 5]
+        func outcome(_ target: String, _ count: Int, isChunked: Bool) -> [String] {
+            let body = String(repeating: "b", count: count)
+            let rest =
+                isChunked
+                ? "Transfer-Encoding: chunked\r\n\r\n2\r\nbb\r\n\(count - 2)\r\n\(body.dropFirst(2))\r\n0\r\n\r\n"
+                : "Content-Length: \(count)\r\n\r\n\(body)"
+            let text = "POST \(target) HTTP/1.1\r\nHost: h\r\n\(rest)"
+            let whole = Transcript(raw(text), limits: limits)
+            #expect(Transcript(raw(text), cuts: Array(0...text.utf8.count), limits: limits) == whole)
+            return whole.lines
+        }
+        for isChunked in [false, true] {
+            for target in ["/a", "/a?x", "http://h/a"] {
+                #expect(outcome(target, 5, isChunked: isChunked) == ["POST \(target) 'bbbbb'"])
+                #expect(outcome(target, 6, isChunked: isChunked) == ["413 bodyTooLarge"])
+            }
+            for target in ["/", "/a/", "/A"] {
+                #expect(outcome(target, 4, isChunked: isChunked) == ["413 bodyTooLarge"])
+            }
+        }
+    }
+
     @Test("The phase and the expectation of 100 Continue follow the input")
     func phases() {
         var parser = RequestParser(limits: Limits())

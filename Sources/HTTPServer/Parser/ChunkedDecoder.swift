@@ -39,7 +39,8 @@ struct ChunkedDecoder {
     ///
     /// Returns true when the body is complete, with `offset` after its last byte; false when the input ran out.
     mutating func decode(
-        _ input: Span<UInt8>, _ offset: inout Int, into body: inout [UInt8], limits: RequestLimits
+        _ input: Span<UInt8>, _ offset: inout Int, into body: inout [UInt8], bytesMax: Int,
+        limits: RequestLimits
     ) throws(RefusalError) -> Bool {
         hasBegun = hasBegun || offset < input.count
         while offset < input.count {
@@ -54,14 +55,14 @@ struct ChunkedDecoder {
             default:
                 let byte = input[offset]
                 offset += 1
-                try frame(byte, bodyBytes: body.count, limits: limits)
+                try frame(byte, bytesLeft: bytesMax - body.count, limits: limits)
             }
         }
         return false
     }
 
     /// Consumes a framing byte.
-    private mutating func frame(_ byte: UInt8, bodyBytes: Int, limits: RequestLimits) throws(RefusalError) {
+    private mutating func frame(_ byte: UInt8, bytesLeft: Int, limits: RequestLimits) throws(RefusalError) {
         switch state {
         case .size(let digits, let value):
             guard let digit = ByteClass.hexValue(byte) else {
@@ -72,7 +73,7 @@ struct ChunkedDecoder {
             guard digits < Self.sizeDigitsMax else { throw RefusalError(.malformedChunk) }
             // Can't overflow: the value so far is within the body's limit.
             let next = value << 4 | Int(digit)
-            guard next <= limits.bodyBytesMax - bodyBytes else { throw RefusalError(.bodyTooLarge) }
+            guard next <= bytesLeft else { throw RefusalError(.bodyTooLarge) }
             state = .size(digits: digits + 1, value: next)
         case .extensionName, .extensionValue, .quoted, .quotedPair, .afterQuoted:
             try inExtension(byte, limits: limits)

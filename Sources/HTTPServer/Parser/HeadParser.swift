@@ -79,15 +79,15 @@ struct HeadParser {
     func check(_ bytes: Span<UInt8>, limits: RequestLimits) throws(RefusalError) {
         guard let host = framing.host else {
             guard minorVersion == 0 else { throw RefusalError(.invalidHost) }
-            return try checkFraming(limits)
+            return try checkFraming(bytes, limits)
         }
         if let authority = target?.authority, !bytes.isEqualIgnoringCase(authority, host) {
             throw RefusalError(.invalidHost)
         }
-        try checkFraming(limits)
+        try checkFraming(bytes, limits)
     }
 
-    private func checkFraming(_ limits: RequestLimits) throws(RefusalError) {
+    private func checkFraming(_ bytes: Span<UInt8>, _ limits: RequestLimits) throws(RefusalError) {
         // A transfer coding in HTTP/1.0 is faulty framing (RFC 9112, section 6.1).
         guard !framing.isChunked || framing.contentLength == nil && minorVersion == 1 else {
             throw RefusalError(.invalidFraming)
@@ -96,7 +96,17 @@ struct HeadParser {
         guard framing.expectation != .other || minorVersion == 0 else {
             throw RefusalError(.unsupportedExpectation)
         }
-        guard framing.contentLength ?? 0 <= limits.bodyBytesMax else { throw RefusalError(.bodyTooLarge) }
+        let length = framing.contentLength ?? 0
+        guard length <= limits.bodyBytesMax || length <= bodyBytesMax(bytes, limits) else {
+            throw RefusalError(.bodyTooLarge)
+        }
+    }
+
+    /// The largest body that the request of this complete head may have.
+    func bodyBytesMax(_ bytes: Span<UInt8>, _ limits: RequestLimits) -> Int {
+        guard let target, !limits.bodyBytesMaxOfPaths.isEmpty else { return limits.bodyBytesMax }
+        let path = String(decoding: bytes.copy(target.path), as: UTF8.self)
+        return limits.bodyBytesMaxOfPaths[path] ?? limits.bodyBytesMax
     }
 
     /// Whether the client waits for `100 Continue`.

@@ -163,7 +163,8 @@ package struct RequestParser: Sendable {
     /// Consumes bytes up to the end of the body; true when it is complete.
     private mutating func readBody(_ input: Span<UInt8>, _ offset: inout Int) throws(RefusalError) -> Bool {
         guard case .length(let left) = state else {
-            return try chunks.decode(input, &offset, into: &body, limits: limits)
+            let bytesMax = head.bodyBytesMax(bytes.span, limits)
+            return try chunks.decode(input, &offset, into: &body, bytesMax: bytesMax, limits: limits)
         }
         let end = min(input.count, offset + left)
         if end > offset { body.append(input, offset..<end) }
