@@ -128,6 +128,13 @@ package protocol ReceiptStorage: Sendable {
     /// written by a clock that was ahead; it is shortened to this claim's lease.
     func claim(_ event: EventClaim) async throws(StorageError) -> EventClaimResult
 
+    /// Claims several events with one statement if they are new; the result of each, in order.
+    ///
+    /// Of two with the same (secret, `eventID`), one is `claimed`.
+    func claim(
+        _ events: [EventClaim]
+    ) async throws(StorageError) -> [Result<EventClaimResult, StorageError>]
+
     /// Stores the answer of a claimed event; later claims get `answered`.
     ///
     /// False if the claim was lost: its lease expired and another caller claimed the event, or it was released or

@@ -33,6 +33,29 @@ extension ContractCase {
             #expect(try await storage.claim(Samples.claim("event", under: key)) == .answered([1]))
         },
 
+        ContractCase(open: "events that are claimed together get the results that they would get alone") {
+            storage async throws in
+            let key = Samples.key("secret")
+            #expect(try await storage.claim([]).isEmpty)
+            let old = Samples.claim("old", under: key)
+            #expect(try await storage.claim([old]).map { try $0.get() } == [.claimed])
+            #expect(try await storage.complete(old, answer: [9]))
+            #expect(try await storage.claim(Samples.claim("open", under: key)) == .claimed)
+            let new = (0..<100).map { Samples.claim("new \($0)", under: key) }
+            let results = try await storage.claim(
+                new + [
+                    Samples.claim("old", under: key), Samples.claim("open", under: key),
+                    Samples.claim("old", under: key, content: "other"),
+                    Samples.claim("twice", under: key), Samples.claim("twice", under: key),
+                ]
+            ).map { try $0.get() }
+            #expect(results.prefix(100).allSatisfy { $0 == .claimed })
+            #expect(results[100..<103] == [.answered([9]), .inProgress, .conflict])
+            #expect(Set(results[103...]) == [.claimed, .inProgress])
+            #expect(try await storage.complete(new[99], answer: [1]))
+            #expect(try await storage.claim(Samples.claim("new 99", under: key)) == .answered([1]))
+        },
+
         ContractCase("of concurrent claims to an event, exactly one succeeds") {
             database async throws in
             try await withWriters(of: database) { storages async throws in

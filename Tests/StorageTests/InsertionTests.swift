@@ -13,6 +13,6 @@ import Testing
             #expect(filled.dropFirst(chunk.count).allSatisfy { $0 == chunk.last })
             #expect(filled.count < chunk.count * 2)
         }
-        #expect(chunks.count == (count + 63) / 64)
+        #expect(chunks.count == (count + 127) / 128)
     }
 }

@@ -194,7 +194,7 @@ struct Insertion: Sendable {
     }
 
     /// The numbers of rows per statement for ``padded(_:)``.
-    static let paddedSizes = [64, 32, 16, 8, 4, 2, 1]
+    static let paddedSizes = [128, 64, 32, 16, 8, 4, 2, 1]
 
     /// Splits elements into chunks of one of ``paddedSizes``; the last one repeats its last element.
     ///

@@ -184,6 +184,13 @@ extension SQLStorage {
         return try await write { session throws(SQLFailure) in try session.claim(event) }
     }
 
+    package func claim(
+        _ events: [EventClaim]
+    ) async throws(StorageError) -> [Result<EventClaimResult, StorageError>] {
+        for event in events { try event.validate() }
+        return try await write { session throws(SQLFailure) in try session.claim(events) }
+    }
+
     package func complete(_ event: EventClaim, answer: [UInt8]) async throws(StorageError) -> Bool {
         try event.validate(answer: answer)
         return try await write { session throws(SQLFailure) in try session.complete(event, answer: answer) }

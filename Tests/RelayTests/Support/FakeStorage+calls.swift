@@ -65,6 +65,13 @@ extension FakeStorage {
         return try await memory.claim(event)
     }
 
+    func claim(
+        _ events: [EventClaim]
+    ) async throws(StorageError) -> [Result<EventClaimResult, StorageError>] {
+        try check { $0.claims += 1 }
+        return try await memory.claim(events)
+    }
+
     func complete(_ event: EventClaim, answer: [UInt8]) async throws(StorageError) -> Bool {
         try check { state throws(StorageError) in
             if !state.completeFailures.isEmpty { throw state.completeFailures.removeFirst() }
