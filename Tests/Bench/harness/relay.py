@@ -16,6 +16,7 @@ from .programs import pushes_accepted, start_relay, start_simulator
 from .storage import Servers
 
 SECRETS = 10
+BATCH = 100  # events, as in load.lua
 REGISTRARS = 16  # connections that register devices
 REFERENCE_PUSHES = 100_000
 # devices per secret, wrk's connections, minimum ratio to the reference's pushes per second
@@ -37,6 +38,7 @@ def measure(workplace):
     for devices, connections, goal in CASES:
         against_h2load(workplace, material, devices, connections, goal)
     far_away(workplace)
+    batches(workplace)
     with Servers(workplace) as servers:
         for kind, devices, connections, secrets, goals in SERVER_CASES:
             for (engine, name), goal in zip(ENGINES, goals):
@@ -88,6 +90,25 @@ def far_away(workplace):
         f"events, {devices} devices, 50 ms away", "/s", "allowed, pushes", goal=FAR_GOAL, each=devices)
     allowed = FAR_IN_FLIGHT / FAR_SECONDS
     compare(workplace, result, simulator, relay, devices, FAR_IN_FLIGHT // devices, lambda: (allowed, None))
+    workplace.stop(relay)
+    workplace.stop(simulator)
+
+
+def batches(workplace):
+    """Compares events with eventID in batches of a hundred with such events one by one."""
+    simulator = start_simulator(workplace)
+    relay = serve(workplace, simulator, 1)
+    result = workplace.result(f"events in batches of {BATCH}", "/s", "single events")
+    batch, single = command(workplace, relay, 4, "batch"), command(workplace, relay, 64, "once")
+    workplace.reproduce(batch)
+    for turn in range(workplace.runs):
+        theirs = wrk.run(workplace, relay, single)
+        before = pushes_accepted(simulator)
+        ours = wrk.run(workplace, relay, batch)
+        if pushes_accepted(simulator) - before < ours["requests"] * BATCH:
+            sys.exit(f"{ours['requests']} batches were answered, but some events got no push")
+        result.add(ours["rate"] * BATCH, theirs["rate"], ours["cpu"] / BATCH, theirs["cpu"])
+        workplace.progress(result, turn)
     workplace.stop(relay)
     workplace.stop(simulator)
 
