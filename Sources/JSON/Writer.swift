@@ -117,6 +117,15 @@ extension JSON {
             }
         }
 
+        /// The members of an object that is written already, without white space around it.
+        package mutating func members(of object: [UInt8]) {
+            let members = object.dropFirst().dropLast()
+            guard !members.isEmpty else { return }
+            separate()
+            bytes.append(contentsOf: members)
+            needsComma = true
+        }
+
         private mutating func begin(_ bracket: UInt8) {
             separate()
             bytes.append(bracket)

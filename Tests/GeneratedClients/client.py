@@ -89,6 +89,12 @@ def events():
     assert call(notify, Ok, later).ok
 
 
+def batches():
+    batch = [{"eventType": "complete", "sessionID": "ses_1", "eventID": "b1"}, {"eventType": "complete"}]
+    results = send("/v1/events", {"events": batch})["results"]
+    assert [(result["status"], result["ok"]) for result in results] == [(200, True), (400, False)], results
+
+
 def history():
     page = call(list_history, HistoryAnswer, HistoryListRequest(limit=2))
     assert len(page.items) == 2 and page.unread >= 2, page
@@ -131,6 +137,7 @@ devices()
 tokens()
 activities()
 events()
+batches()
 history()
 schedules()
 agents()

@@ -58,6 +58,10 @@ assert post("/v1/reply/result", models.ReplyResultRequest, models.ReplyResultAns
 notification = {"title": "t", "sound": {"name": "default", "volume": 0.5}, "kind": "build", "data": {"a": 1}}
 assert post("/v1/notify", models.NotifyRequest, models.EventAnswer, notification=notification).sent == 1
 
+batch = [{"eventType": "complete", "sessionID": "ses_2", "eventID": "b2"}, {"eventType": "complete"}]
+results = post("/v1/events", models.EventsRequest, models.EventsAnswer, events=batch).results
+assert [(result.status, result.ok) for result in results] == [(200, True), (400, False)], results
+
 assert post("/v1/history/list", models.HistoryListRequest, models.HistoryAnswer).items
 assert post("/v1/history/read", models.HistoryReadRequest, models.HistoryReadAnswer, all=True).unread.root == 0
 

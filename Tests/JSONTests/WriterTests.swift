@@ -3,6 +3,21 @@ import Testing
 
 @Suite("Writing JSON", .timeLimit(.minutes(2)))
 struct WriterTests {
+    @Test("Members of an object that is written already follow others with a comma, and none if it is empty")
+    func membersOfObject() {
+        for (object, written) in [
+            (#"{"b":[2]}"#, #"{"a":1,"b":[2],"c":3}"#), ("{}", #"{"a":1,"c":3}"#),
+        ] {
+            var writer = JSON.Writer()
+            writer.beginObject()
+            writer.member("a", 1)
+            writer.members(of: Array(object.utf8))
+            writer.member("c", 3)
+            writer.endObject()
+            #expect(String(decoding: writer.finish(), as: UTF8.self) == written)
+        }
+    }
+
     @Test("separators are inserted automatically")
     func structure() {
         var writer = JSON.Writer()

@@ -147,7 +147,8 @@ struct ServerGroup {
     ) -> HTTPServer.Options {
         var options = HTTPServer.Options(address: address)
         options.tls = tls
-        options.limits.bodyBytesMax = Bounds.requestBodyBytesMax
+        options.limits.bodyBytesMax = BodyBounds.single.bytesMax
+        options.limits.bodyBytesMaxOfPaths = [RouteName.events.path: BodyBounds.batch.bytesMax]
         options.limits.headDeadline = configuration.headDeadline
         options.limits.bodyDeadline = configuration.bodyDeadline
         options.limits.idleDeadline = configuration.idleTimeout

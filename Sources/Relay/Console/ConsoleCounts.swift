@@ -25,7 +25,7 @@ struct ConsoleCounts: Sendable, Equatable {
     /// The counts since the relay's start.
     init(_ snapshot: MetricsSnapshot) {
         let counts = snapshot.loops.counts
-        let routes = [RouteName.event, .notify]
+        let routes = [RouteName.event, .events, .notify]
         for sample in counts.requestSamples where routes.map(\.label).contains(sample.labels[0]) {
             let place = sample.labels[1] < "400" ? 0 : sample.labels[1] < "500" ? 1 : 2
             events[place] += sample.count

@@ -6,4 +6,20 @@ struct RequestTrace {
 
     /// Adds a detail.
     mutating func add(_ field: LogField) { fields.append(field) }
+
+    /// Adds the sums of the counts in the traces of a request's parts.
+    mutating func add(sumsOf parts: [RequestTrace]) {
+        var sums: [(key: StaticString, sum: Int)] = []
+        for part in parts {
+            for field in part.fields {
+                guard case .integer(let count) = field.value else { continue }
+                if let index = sums.firstIndex(where: { $0.key.description == field.key.description }) {
+                    sums[index].sum += count
+                } else {
+                    sums.append((field.key, count))
+                }
+            }
+        }
+        for (key, sum) in sums { add(.count(key, sum)) }
+    }
 }

@@ -33,6 +33,7 @@ struct API: Sendable {
             tenant(.activityUnregister, ActivityUnregisterRoute.self))
         router.on(.post, RouteName.presence.path, tenant(.presence, PresenceRoute.self))
         router.on(.post, RouteName.event.path, tenant(.event, EventRoute.self))
+        router.on(.post, RouteName.events.path, tenant(.events, EventsRoute.self))
         router.on(.post, RouteName.notify.path, tenant(.notify, NotifyRoute.self))
         router.on(.post, RouteName.historyList.path, tenant(.historyList, HistoryListRoute.self))
         router.on(.post, RouteName.historyRead.path, tenant(.historyRead, HistoryReadRoute.self))

@@ -42,6 +42,11 @@ struct AdmittedTenant {
         self.services = services
     }
 
+    /// Counts a further event of the request, of which the stage has counted one.
+    ///
+    /// - Throws: `rate_limited` if it exceeds the limit.
+    func countEvent() throws(APIError) { try services.count(key, isEvent: true, at: services.loop.now) }
+
     /// Counts the request against its client's address, because the secret may be guessed.
     ///
     /// - Throws: `rate_limited` if it exceeds the limit.
@@ -114,18 +119,22 @@ extension LoopServices {
         trace.add(.secretHash(key.primary))
         if let token { trace.add(.device(token)) }
         guard !admission.refusesBlocked || !shared.blocked.contains(key) else { throw APIError(.blocked) }
-        let isEvent = admission == .sending
+        try count(key, isEvent: admission == .sending, at: started)
+        return AdmittedTenant(secret, key, request, started, self)
+    }
+
+    /// Counts an event or a registration of a tenant.
+    fileprivate func count(_ key: SecretKey, isEvent: Bool, at now: MonotonicTime) throws(APIError) {
         do throws(APIError) {
             if isEvent {
-                try shared.rates.countEvent(key, at: started)
+                try shared.rates.countEvent(key, at: now)
             } else {
-                try shared.rates.countRegistration(key, at: started)
+                try shared.rates.countRegistration(key, at: now)
             }
             tenants.note(key.primary, isEvent: isEvent, isLimited: false, at: shared.clock.now)
         } catch {
             tenants.note(key.primary, isEvent: isEvent, isLimited: true, at: shared.clock.now)
             throw error
         }
-        return AdmittedTenant(secret, key, request, started, self)
     }
 }

@@ -27,9 +27,7 @@ extension LoopServices {
     ) async throws(APIError) -> Reply {
         guard isAsync else { return Reply(body: try await send(dispatch, for: tenant, &trace).response) }
         if try await !Dispatcher(services: self).sendLater(dispatch) { try tenant.countAsUnknown() }
-        var reply = Reply.ok
-        reply.status = 202
-        return reply
+        return .accepted
     }
 
     /// Sends the request's content, and returns the result.

@@ -12,6 +12,9 @@ struct Reply: Sendable, Equatable {
     /// `{"ok": true}`.
     static let ok = Reply(body: Array(#"{"ok":true}"#.utf8))
 
+    /// The response to an event that is stored and sent later.
+    static let accepted = Reply(status: 202, body: ok.body)
+
     /// A response with a given body.
     init(status: Int = 200, body: [UInt8]) {
         self.status = status

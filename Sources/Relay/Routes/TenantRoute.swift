@@ -38,6 +38,9 @@ protocol TenantRoute: AnsweringRoute {
     /// The scope of the access tokens that are admitted, besides the secret; `nil` if none are.
     static var scope: AccessTokenScope? { get }
 
+    /// How large and how deeply nested a body may be.
+    static var bodyBounds: BodyBounds { get }
+
     /// Refuses a request before its body is read.
     func precheck(_ request: Request) throws(APIError)
 
@@ -49,13 +52,14 @@ protocol TenantRoute: AnsweringRoute {
 
 extension TenantRoute {
     static var scope: AccessTokenScope? { nil }
+    static var bodyBounds: BodyBounds { .single }
 
     func precheck(_: Request) throws(APIError) {}
 
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
         let started = services.loop.now
         try precheck(request)
-        let fields = try RequestFields(body: request.body)
+        let fields = try RequestFields(body: request.body, bounds: Self.bodyBounds)
         let credential = try services.credential(of: request, fields)
         let wanted = try Wanted(fields, services.rules, at: services.shared.clock.now)
         let tenant = try await services.admit(

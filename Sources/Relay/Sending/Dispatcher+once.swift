@@ -5,21 +5,36 @@ import Storage
 
 /// Sends an event once, however often it is requested.
 extension Dispatcher {
+    /// A claim and its result.
+    struct Claimed: Sendable {
+        let claim: EventClaim
+        let result: Result<EventClaimResult, StorageError>
+    }
+
     /// Delivers unless another dispatch with the `eventID` does or did; then returns that one's result.
+    ///
+    /// - Parameter claimed: The first claim, if it was made together with others.
     func once(
-        _ receiptID: String, _ dispatch: Dispatch, to devices: [Device],
+        _ receiptID: String, _ dispatch: Dispatch, to devices: [Device], claimed: Claimed?,
         _ started: MonotonicTime, _ trace: inout RequestTrace
     ) async throws(APIError) -> DispatchResult {
         var backOff = Bounds.claimPollBackOff
-        var devices = devices
+        var (devices, claimed) = (devices, claimed)
         while true {
             // Created for each attempt, so that a claim won late lasts as long as one won immediately.
-            let now = shared.clock.now
-            let lease = shared.limits.eventDeadline + shared.limits.claimLeaseMargin
-            let claim = EventClaim(
-                id: services.makeID(), key: dispatch.tenant, eventID: receiptID, content: dispatch.digest,
-                actions: dispatch.actions, at: now, leaseUntil: now + lease.inMilliseconds)
-            switch try await self.claim(claim) {
+            let claim = claimed?.claim ?? claim(receiptID, dispatch)
+            let result: EventClaimResult
+            do throws(StorageError) {
+                if let claimed {
+                    result = try claimed.result.get()
+                } else {
+                    result = try await shared.storage.claim(claim)
+                }
+            } catch {
+                throw APIError(error)
+            }
+            claimed = nil
+            switch result {
             case .claimed:
                 return try await deliverClaimed(claim, dispatch, to: devices, started, &trace)
             case .answered(let response):
@@ -42,12 +57,31 @@ extension Dispatcher {
         }
     }
 
-    private func claim(_ claim: EventClaim) async throws(APIError) -> EventClaimResult {
-        do throws(StorageError) {
-            return try await shared.storage.claim(claim)
-        } catch {
-            throw APIError(error)
+    /// Claims the event IDs of several dispatches with one statement, by the dispatches' positions.
+    func claim(_ dispatches: [Int: Dispatch]) async -> [Int: Claimed] {
+        let claims = dispatches.compactMapValues { dispatch in
+            dispatch.origin.receiptID.map { claim($0, dispatch) }
         }
+        guard !claims.isEmpty else { return [:] }
+        let positions = claims.keys.sorted()
+        var results: [Result<EventClaimResult, StorageError>]
+        do throws(StorageError) {
+            results = try await shared.storage.claim(positions.compactMap { claims[$0] })
+        } catch {
+            results = positions.map { _ in .failure(error) }
+        }
+        let claimed = zip(positions, results).compactMap { position, result in
+            claims[position].map { (position, Claimed(claim: $0, result: result)) }
+        }
+        return Dictionary(uniqueKeysWithValues: claimed)
+    }
+
+    private func claim(_ receiptID: String, _ dispatch: Dispatch) -> EventClaim {
+        let now = shared.clock.now
+        let lease = shared.limits.eventDeadline + shared.limits.claimLeaseMargin
+        return EventClaim(
+            id: services.makeID(), key: dispatch.tenant, eventID: receiptID, content: dispatch.digest,
+            actions: dispatch.actions, at: now, leaseUntil: now + lease.inMilliseconds)
     }
 
     private func deliverClaimed(

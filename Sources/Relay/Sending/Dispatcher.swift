@@ -20,14 +20,16 @@ struct Dispatcher {
     ///
     /// - Parameters:
     ///   - devices: The tenant's.
+    ///   - claimed: The claim of its event ID, if it was made together with others.
     ///   - started: When the request was received, or the attempt to send began.
     func send(
-        _ dispatch: Dispatch, to devices: [Device], _ started: MonotonicTime, _ trace: inout RequestTrace
+        _ dispatch: Dispatch, to devices: [Device], claimed: Claimed? = nil, _ started: MonotonicTime,
+        _ trace: inout RequestTrace
     ) async throws(APIError) -> DispatchResult {
         guard let receiptID = dispatch.origin.receiptID else {
             return try await deliver(dispatch, to: devices, started, &trace)
         }
-        return try await once(receiptID, dispatch, to: devices, started, &trace)
+        return try await once(receiptID, dispatch, to: devices, claimed: claimed, started, &trace)
     }
 
     // MARK: Delivery

@@ -18,6 +18,10 @@ enum Bounds {
     static let requestBodyBytesMax = 16 * 1024
     /// Maximum nesting of arrays and objects in a request body; the known fields need 1.
     static let requestJSONDepthMax = 16
+    /// Maximum events of a batch.
+    static let batchEventsMax = 100
+    /// Maximum size of a batch's body, which the proxies in `deploy` let pass.
+    static let batchBodyBytesMax = 64 * 1024
     /// Maximum size of a secret.
     static let secretBytesMax = 512
     /// Maximum size of `sessionID` and `serverID`.

@@ -42,6 +42,7 @@ enum RequestField: String, CaseIterable, Sendable {
     case widgetPushToken
     case controlPushToken
     case activityToken
+    case events
     case eventType
     case sessionID
     case serverID
@@ -162,6 +163,7 @@ enum RequestField: String, CaseIterable, Sendable {
                 + "byte; in a registration a list of at most \(Bounds.sealedVersionsMax) "
                 + "whole numbers from 1 to \(Bounds.sealedVersionMax), without duplicates"
         case .presenceSeconds: "whole seconds from 0 to \(Bounds.presenceSecondsMax)"
+        case .events: "a list of 1 to \(Bounds.batchEventsMax) events"
         case .eventType: Self.eventTypes
         case .sessionID, .serverID: "a string of 1 to \(Bounds.identifierBytesMax) bytes without NUL"
         case .eventID: "a string of 1 to \(Bounds.eventIDBytesMax) bytes without NUL"

@@ -1,5 +1,18 @@
 import JSON
 
+/// How large a body may be, and how deeply nested.
+struct BodyBounds: Sendable {
+    let bytesMax: Int
+    let depthMax: Int
+
+    /// Those of most routes.
+    static let single = BodyBounds(
+        bytesMax: Bounds.requestBodyBytesMax, depthMax: Bounds.requestJSONDepthMax)
+    /// Those of a batch, whose events are nested by two levels more than alone.
+    static let batch = BodyBounds(
+        bytesMax: Bounds.batchBodyBytesMax, depthMax: Bounds.requestJSONDepthMax + 2)
+}
+
 /// Reads the fields of a JSON body one by one, with a specific error for each problem.
 struct RequestFields: Sendable {
     private let object: JSON.Object
@@ -9,20 +22,21 @@ struct RequestFields: Sendable {
     /// Parses a body.
     ///
     /// - Throws: `invalid_body` if it isn't a JSON object.
-    init(body: [UInt8]) throws(APIError) {
-        guard let object = try Self.value(of: body).object else { throw APIError(.invalidBody) }
+    init(body: [UInt8], bounds: BodyBounds = .single) throws(APIError) {
+        guard let object = try Self.value(of: body, bounds).object else { throw APIError(.invalidBody) }
         self.object = object
         prefixCount = 0
     }
 
-    private static func value(of body: [UInt8], isMarked: Bool = false) throws(APIError) -> JSON.Value {
+    private static func value(
+        of body: [UInt8], _ bounds: BodyBounds, isMarked: Bool = false
+    ) throws(APIError) -> JSON.Value {
         do throws(JSON.ParseError) {
             return try JSON.parse(
-                body, maxBytes: Bounds.requestBodyBytesMax, maxDepth: Bounds.requestJSONDepthMax,
-                loneSurrogates: .replaced)
+                body, maxBytes: bounds.bytesMax, maxDepth: bounds.depthMax, loneSurrogates: .replaced)
         } catch {
             if !isMarked, let rest = BodyMistake.afterByteOrderMark(body) {
-                return try value(of: rest, isMarked: true)
+                return try value(of: rest, bounds, isMarked: true)
             }
             throw APIError(.invalidBody, hint: BodyMistake.hint(body), logDetail: error.description)
         }

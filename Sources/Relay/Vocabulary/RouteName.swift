@@ -12,6 +12,7 @@ enum RouteName: String, CaseIterable, Sendable {
     case activityUnregister = "POST /v1/activity/unregister"
     case presence = "POST /v1/presence"
     case event = "POST /v1/event"
+    case events = "POST /v1/events"
     case notify = "POST /v1/notify"
     case historyList = "POST /v1/history/list"
     case historyRead = "POST /v1/history/read"

@@ -53,6 +53,15 @@ struct OpenAPIAnswerTests {
             await check(
                 .post, "/v1/event",
                 ["secret": secret, "eventType": "error", "sessionID": "s", "async": true], 202)
+            await check(
+                .post, "/v1/events",
+                [
+                    "secret": secret,
+                    "events": [
+                        ["eventType": "error", "sessionID": "s"], ["eventType": "error"],
+                        ["eventType": "error", "sessionID": "s", "async": true],
+                    ],
+                ], 200)
             let notify: JSON.Value = ["secret": secret, "notification": ["title": "t"]]
             await check(.post, "/v1/notify", notify, 200)
             await check(
@@ -187,7 +196,7 @@ struct OpenAPIAnswerTests {
         "deviceToken": "aa00", "eventType": "complete", "sessionID": "s", "all": true, "eventID": "e",
         "title": "t", "action": "once", "activityToken": "bb00", "outcome": "taken", "scope": "send",
         "name": "n", "tokenID": "01970000-0000-7000-8000-000000000000", "in": 60,
-        "seconds": 60,
+        "seconds": 60, "events": [["eventType": "error", "sessionID": "s"]],
     ]
 
     @Test("What MCP clients are answered is described, for both kinds of messages")
@@ -296,6 +305,7 @@ struct OpenAPIAnswerTests {
                         "activityToken": "bb00", "outcome": "taken", "seconds": 60,
                         "scope": "send", "name": "n",
                         "tokenID": "01970000-0000-7000-8000-000000000000",
+                        "events": [["eventType": "complete", "sessionID": "s"]],
                     ]
                     let body = isSchedule ? schedule : other
                     for isGiven in [false, true] {

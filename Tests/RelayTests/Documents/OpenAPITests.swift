@@ -90,8 +90,10 @@ struct OpenAPITests {
                     "mutableContent", "actions", "sealed", "async", "repeat", "contentState",
                     "attributes",
                 ])
+        #expect(properties("EventsRequest") == ["secret", "events"])
         let requests = [
-            ("RegisterRequest", ""), ("UnregisterRequest", ""), ("EventRequest", ""), ("NotifyRequest", ""),
+            ("EventsRequest", ""), ("RegisterRequest", ""), ("UnregisterRequest", ""), ("EventRequest", ""),
+            ("NotifyRequest", ""),
             ("ActivityRegisterRequest", ""), ("ActivityUnregisterRequest", ""),
             ("ListRequest", ""), ("PresenceRequest", ""), ("HistoryListRequest", ""),
             ("HistoryReadRequest", ""),
@@ -137,6 +139,8 @@ struct OpenAPITests {
         let webPush = schemas["WebPush"]?["properties"]
         #expect(schemas["Endpoint"]?["maxLength"]?.int == PushEndpoint.bytesMax)
         #expect(webPush?["page"]?["maxLength"]?.int == WebPushDevice.pageBytesMax)
+        let batch = schemas["EventsRequest"]?["properties"]?["events"]
+        #expect(batch?["minItems"]?.int == 1 && batch?["maxItems"]?.int == Bounds.batchEventsMax)
         let notification = schemas["Notification"]?["properties"]
         #expect(notification?["badge"]?["oneOf"]?.array?.first?["maximum"]?.int == Bounds.badgeMax)
         #expect(notification?["ttl"]?["maximum"]?.int == Bounds.timeToLiveSecondsMax)
@@ -282,6 +286,10 @@ struct OpenAPITests {
                 [.secret, .scope, .scheduleName]
             ),
             ("/v1/token/list", ["secret": secret], [.secret]),
+            (
+                "/v1/events", ["secret": secret, "events": [["eventType": "complete", "sessionID": "s"]]],
+                [.secret, .events]
+            ),
             ("/v1/token/revoke", ["secret": secret, "tokenID": .string(itemID)], [.secret, .tokenID]),
             (
                 "/v1/event", ["secret": secret, "eventType": "complete", "sessionID": "s"],

@@ -17,6 +17,7 @@ struct AdmissionTests {
         .activityUnregister: ["sessionID": "s"],
         .presence: ["seconds": 60],
         .event: ["eventType": "error", "sessionID": "s"],
+        .events: ["events": [["eventType": "error", "sessionID": "s"]]],
         .notify: ["title": "t"],
         .historyList: [:],
         .historyRead: ["all": true],

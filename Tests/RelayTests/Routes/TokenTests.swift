@@ -15,6 +15,7 @@ struct TokenTests {
     /// A request to each route that some token is for, with what it needs.
     private static let requests: [(path: String, scope: AccessTokenScope, body: JSON.Value)] = [
         ("/v1/event", .send, ["eventType": "complete", "sessionID": "s", "eventID": .string(eventID)]),
+        ("/v1/events", .send, ["events": [["eventType": "complete", "sessionID": "s"]]]),
         ("/v1/notify", .send, ["title": "t"]),
         ("/v1/device/list", .read, [:]),
         ("/v1/history/list", .read, [:]),
