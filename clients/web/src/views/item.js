@@ -117,11 +117,14 @@ export function itemView(app, { id: key, announce }) {
             return h("p", { class: "note" }, isForged ? texts.item.notAuthentic : texts.item.cannotAnswer);
         }
         const buttons = actions.filter((action) => action !== "write" && (action !== "answer" || !hasForm(item, actions)));
+        const isBesideChoices = buttons.some((action) => action !== "reject");
+        const own = actions.includes("write") && writeForm(isBesideChoices);
         return h("section", { class: "answer", "aria-labelledby": "answer-title" },
             h("h2", { id: "answer-title" }, texts.item.answerHeading),
             hasForm(item, actions) && questionForm(item.asked.questions, drafts ??= newDrafts(item.asked.questions), sendAnswers),
-            actions.includes("write") && writeForm(buttons.length > 1),
+            !isBesideChoices && own,
             buttons.length > 0 && h("div", { class: "buttons answers" }, ...buttons.map(actionButton)),
+            isBesideChoices && own,
             actions.includes("reject") && noteField());
     }
 
