@@ -32,8 +32,8 @@
 /// await storage.close()
 /// ```
 package protocol Storage: RegistrationStorage, DeliveryLogStorage, ReceiptStorage, QueueStorage, BlockStorage,
-    HistoryStorage, AgentStorage, ScheduleStorage, ReplyStorage, PushTokenStorage, AccessTokenStorage,
-    PruningStorage, TenantStorage, KeyStorage, DatabaseStatus
+    HistoryStorage, AgentStorage, ScheduleStorage, ReplyStorage, OutcomeStorage, PushTokenStorage,
+    AccessTokenStorage, PruningStorage, TenantStorage, KeyStorage, DatabaseStatus
 {
     /// Finishes calls in progress, closes all connections and ends their threads.
     ///

@@ -1,18 +1,20 @@
 """Uses every route with the client that openapi-python-client generates: its functions and typed models."""
 
+import httpx
 from relay_client import AuthenticatedClient, Client
 from relay_client.api.activities import register_activity, unregister_activity
 from relay_client.api.agents import mcp
 from relay_client.api.devices import list_, register, unregister, web_push_key
 from relay_client.api.events import event, notify
 from relay_client.api.history import list_history, read_history
+from relay_client.api.outcomes import list_outcomes
 from relay_client.api.probes import health, ready
 from relay_client.api.replies import acknowledge, reply, report_reply_result, wait_for_reply
 from relay_client.api.schedules import cancel_schedule, create_schedule, list_schedules
 from relay_client.models import (
     AcknowledgeRequest, ActivityRegisterRequest, ActivityUnregisterRequest, Challenged, DeviceList, EventAnswer,
     EventRequest, EventRequestContentState, EventType, HistoryAnswer, HistoryListRequest, HistoryReadRequest,
-    ListRequest, McpRequest, McpRequestParams, Notification, NotificationPriority, NotifyRequest, Ok, Preferences,
+    ListRequest, McpRequest, McpRequestParams, Notification, NotificationPriority, NotifyRequest, Ok, OutcomesRequest, Preferences,
     QuietHours, Ready, Recurrence, RecurrenceUnit, Refusal, Registered, RegisterRequest, Repeat, ReplyOutcome,
     ReplyRequest, ReplyResultRequest, ReplyWaitRequest, ScheduleCancelRequest, ScheduleRequest, UnregisterRequest,
     UnregisterRequestWebPush, WebPush, WebPushKey, WebPushKeys)
@@ -21,7 +23,7 @@ from common import TOKENS, URL, LaterRelay, check_all_used
 
 TOKEN = TOKENS["client"]
 SECRET = "a secret of the generated client"
-options = {"httpx_args": {"transport": LaterRelay()}, "raise_on_unexpected_status": True}
+options = {"timeout": httpx.Timeout(30), "httpx_args": {"transport": LaterRelay()}, "raise_on_unexpected_status": True}
 # The secret as a bearer token, so that no body has it.
 client = AuthenticatedClient(URL, token=SECRET, **options)
 plain = Client(URL, **options)
@@ -95,6 +97,14 @@ def batches():
     assert [(result["status"], result["ok"]) for result in results] == [(200, True), (400, False)], results
 
 
+def outcomes():
+    # Outcomes are listed some seconds after they happened.
+    first = call(list_outcomes, object, OutcomesRequest(limit=1, timeout=20))
+    assert first.outcomes[0].type_ == "push" and first.outcomes[0].apns_id, first
+    rest = call(list_outcomes, object, OutcomesRequest(cursor=first.cursor))
+    assert first.outcomes[0] not in rest.outcomes and rest.cursor, rest
+
+
 def history():
     page = call(list_history, HistoryAnswer, HistoryListRequest(limit=2))
     assert len(page.items) == 2 and page.unread >= 2, page
@@ -138,6 +148,7 @@ tokens()
 activities()
 events()
 batches()
+outcomes()
 history()
 schedules()
 agents()

@@ -8,7 +8,7 @@ from common import TOKENS, URL, LaterRelay, check_all_used
 TOKEN = TOKENS["models"]
 SECRET = "a secret of the generated models"
 headers = {"Authorization": f"Bearer {SECRET}", "Content-Type": "application/json"}
-relay = httpx.Client(base_url=URL, transport=LaterRelay(), headers=headers)
+relay = httpx.Client(base_url=URL, transport=LaterRelay(), headers=headers, timeout=30)
 
 
 def post(path, request, kind, status=200, **members):
@@ -61,6 +61,12 @@ assert post("/v1/notify", models.NotifyRequest, models.EventAnswer, notification
 batch = [{"eventType": "complete", "sessionID": "ses_2", "eventID": "b2"}, {"eventType": "complete"}]
 results = post("/v1/events", models.EventsRequest, models.EventsAnswer, events=batch).results
 assert [(result.status, result.ok) for result in results] == [(200, True), (400, False)], results
+
+# Outcomes are listed some seconds after they happened.
+page = post("/v1/outcomes", models.OutcomesRequest, models.OutcomesAnswer, limit=1, timeout=20)
+assert page.outcomes[0].type.value == "push" and page.outcomes[0].apnsID, page
+page = post("/v1/outcomes", models.OutcomesRequest, models.OutcomesAnswer, since="2026-01-01T00:00:00Z")
+assert {"push", "acknowledgement", "reply"} >= {outcome.type.value for outcome in page.outcomes}, page
 
 assert post("/v1/history/list", models.HistoryListRequest, models.HistoryAnswer).items
 assert post("/v1/history/read", models.HistoryReadRequest, models.HistoryReadAnswer, all=True).unread.root == 0

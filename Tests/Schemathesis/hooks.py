@@ -46,17 +46,17 @@ def filter_case(context, case):
         return False
     return (
         counts_alike(body) and texts_say_something(body) and hours_make_sense(body) and sealed_fits(body)
-        and notification_agrees(body) and schedule_agrees(body) and token_agrees(body) and repeat_makes_sense(body) and activity_agrees(body))
+        and notification_agrees(body) and schedule_agrees(body) and token_agrees(body) and outcomes_agree(body) and repeat_makes_sense(body) and activity_agrees(body))
 
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Has no request wait for a reply or a result: a secret of an earlier request may have a device. Adds a missing secret, which a
-    header could have instead."""
+    """Has no request wait for a reply, a result or outcomes: a secret of an earlier request may have a device. Adds a missing
+    secret, which a header could have instead."""
     body = case.body
     if case.operation.path != "/mcp" and isinstance(body, dict) and "secret" not in body:
         body["secret"] = hashlib.sha256(repr(body).encode()).hexdigest()
-    if case.operation.path in ("/v1/reply", "/v1/reply/wait") and isinstance(body, dict):
+    if case.operation.path in ("/v1/reply", "/v1/reply/wait", "/v1/outcomes") and isinstance(body, dict):
         timeout = body.get("timeout", 25 if case.operation.path == "/v1/reply/wait" else None)
         if isinstance(timeout, int) and not isinstance(timeout, bool) and 0 <= timeout <= 50:
             body["timeout"] = 0
@@ -159,6 +159,11 @@ def activity_agrees(body):
 def token_agrees(body):
     """Whether a token has no time of expiry: a schema doesn't know which times are past."""
     return not ("scope" in body and isinstance(body.get("expiresAt"), str))
+
+
+def outcomes_agree(body):
+    """Whether a list of outcomes has neither a cursor, whose bytes must be UTF-8, nor a time, which may have no such day."""
+    return not isinstance(body.get("cursor"), str) and not isinstance(body.get("since"), str)
 
 
 def schedule_agrees(body):

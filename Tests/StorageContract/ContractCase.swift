@@ -62,7 +62,7 @@ package struct ContractCase: Sendable, CustomTestStringConvertible {
         devices + details + keys + limits + guards + pepper + deliveries + receipts + queue + queueRepeats
         + unwritableLog + queueClaims + queueFairness + queueBuckets + queueDevices + clocks + revocation
         + blocks + histories + agents + pushTokens + schedules + scheduleClaims + scheduleBacklogs + replies
-        + replyResults
+        + replyResults + outcomes
         + tenants + tallies + prunings + lifecycle + trials + migrations + installations + webPush
         + accessTokens
 }

@@ -523,6 +523,20 @@ export interface ReplyResult {
     sealed?: string;
 }
 
+/** What became of something: a push ended, or an event was acknowledged or replied to. */
+export type Outcome =
+    | {
+        type: "push"; at: string; status: "sent" | "failed"; reason?: string;
+        /** As in the response to the event; absent if nothing was sent. */
+        apnsID?: string;
+        device?: string;
+        /** Whether the device is no longer registered. */
+        removed?: boolean;
+        eventType: string; sessionID?: string;
+    }
+    | { type: "acknowledgement"; at: string; eventID: string }
+    | ({ type: "reply"; eventID: string } & EventReply);
+
 export interface RequestOptions {
     /** Ends the request with a `RelayError` of the kind `aborted`. */
     signal?: AbortSignal;
@@ -643,6 +657,15 @@ export class Relay {
         eventID: string, result: { outcome: ReplyOutcome; reason?: string } | { sealed: string },
         options?: RequestOptions,
     ): Promise<ReplyResult>;
+    /**
+     * What became of what the secret sent, oldest first, some seconds after it happened. Waits up to `timeout` seconds for the
+     * first, at most 50, in addition to `deadline`. `cursor` is the one of the page before, `since` a time in RFC 3339.
+     */
+    outcomes(
+        options?: RequestOptions & ({ cursor?: string; since?: never } | { since: string; cursor?: never }) & {
+            limit?: number; timeout?: number;
+        },
+    ): Promise<{ outcomes: Outcome[]; cursor: string }>;
     /** Sends a notification or an event later, once or repeatedly. */
     schedule(schedule: NewSchedule, options?: RequestOptions): Promise<{ id: string; nextAt: string }>;
     /** What is scheduled, the next one first, without texts. */

@@ -107,7 +107,7 @@ extension Metrics {
         },
         Metric(
             "relay_reply_waits", .gauge,
-            "Senders that wait for a reply to an event, and phones that wait for its result."
+            "Senders that wait for a reply to an event or for outcomes, and phones that wait for a result."
         ) {
             $0.replies.waiting
         },

@@ -41,6 +41,7 @@ struct API: Sendable {
         router.on(.post, RouteName.reply.path, tenant(.reply, ReplyRoute.self))
         router.on(.post, RouteName.replyWait.path, tenant(.replyWait, ReplyWaitRoute.self))
         router.on(.post, RouteName.replyResult.path, tenant(.replyResult, ReplyResultRoute.self))
+        router.on(.post, RouteName.outcomes.path, tenant(.outcomes, OutcomesRoute.self))
         router.on(.post, RouteName.scheduleCreate.path, tenant(.scheduleCreate, ScheduleCreateRoute.self))
         router.on(.post, RouteName.scheduleList.path, tenant(.scheduleList, ScheduleListRoute.self))
         router.on(.post, RouteName.scheduleCancel.path, tenant(.scheduleCancel, ScheduleCancelRoute.self))

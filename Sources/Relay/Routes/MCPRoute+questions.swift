@@ -109,10 +109,7 @@ extension MCPRoute {
             switch await shared.replies.wait(of: event, knowing: known, within: limit, on: services.loop) {
             case .known(let later): known = later
             case .failed(let error): throw APIError(error)
-            case .tooMany:
-                throw APIError(
-                    .rateLimited, hint: "This secret waits for too many replies.",
-                    retryAfterSeconds: Bounds.replyWaitRetryAfterSeconds, limit: .replyWaits)
+            case .tooMany: throw .tooManyWaits
             }
         }
         if known?.result == nil {

@@ -155,10 +155,7 @@ struct ReplyWaitRoute: TenantRoute {
         {
         case .known(let known): return reply(known, &trace)
         case .failed(let error): throw APIError(error)
-        case .tooMany:
-            throw APIError(
-                .rateLimited, hint: "This secret waits for too many replies.",
-                retryAfterSeconds: Bounds.replyWaitRetryAfterSeconds, limit: .replyWaits)
+        case .tooMany: throw .tooManyWaits
         }
     }
 

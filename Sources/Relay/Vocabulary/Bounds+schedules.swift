@@ -118,6 +118,11 @@ extension Bounds {
     static let replyWaitsMax = 1_024
     /// `Retry-After` of a wait beyond a secret's maximum.
     static let replyWaitRetryAfterSeconds = 5
+    /// How old an outcome must be to be listed, so that none is added before a cursor: longer than relays take to write
+    /// their log, and than well-kept clocks differ.
+    static let outcomeSettleTime: Duration = .seconds(5)
+    /// How often a wait for outcomes looks for them.
+    static let outcomePollInterval: Duration = .seconds(2)
     /// The longest time for which an agent's question to its user is open, and the usual one, in seconds.
     static let questionSecondsMax = 600
     static let questionSecondsDefault = 300

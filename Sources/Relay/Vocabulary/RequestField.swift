@@ -89,6 +89,8 @@ enum RequestField: String, CaseIterable, Sendable {
     case waitTimeout = "timeout"
     case replyOutcome = "outcome"
     case replyReason = "reason"
+    case outcomeCursor = "cursor"
+    case since
     case scheduleAt = "at"
     case scheduleIn = "in"
     case every
@@ -213,6 +215,8 @@ enum RequestField: String, CaseIterable, Sendable {
         case .replyOutcome: Self.choice(ReplyOutcome.allCases.map(\.rawValue))
         case .replyReason: "1 to \(Bounds.replyReasonCountMax) characters of a-z 0-9 _"
         case .waitTimeout: "whole seconds from 0 to \(Bounds.replyWaitSecondsMax)"
+        case .outcomeCursor: "the cursor of an earlier response"
+        case .since: "a time such as \"2027-03-28T08:00:00+02:00\""
         case .scheduleAt:
             "a time such as \"2027-03-28T08:00:00+02:00\", at most a year ahead and not in the past"
         case .scheduleIn: "whole seconds from 1 to \(Bounds.scheduleSecondsMax)"

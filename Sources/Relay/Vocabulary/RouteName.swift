@@ -20,6 +20,7 @@ enum RouteName: String, CaseIterable, Sendable {
     case reply = "POST /v1/reply"
     case replyWait = "POST /v1/reply/wait"
     case replyResult = "POST /v1/reply/result"
+    case outcomes = "POST /v1/outcomes"
     case scheduleCreate = "POST /v1/schedule/create"
     case scheduleList = "POST /v1/schedule/list"
     case scheduleCancel = "POST /v1/schedule/cancel"

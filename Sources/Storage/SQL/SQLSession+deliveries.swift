@@ -99,7 +99,8 @@ extension SQLSession {
 }
 
 extension Delivery {
-    fileprivate init(_ row: SQLRow) throws(SQLFailure) {
+    /// A delivery from ``SQLStatements/deliveryColumns``.
+    init(_ row: SQLRow) throws(SQLFailure) {
         guard let status = DeliveryStatus(rawValue: try row.text(4)) else { throw row.wrong(4) }
         self.init(
             id: try row.text(0), secretHash: try row.hash(1), eventType: try row.text(2),

@@ -15,6 +15,9 @@ final class SQLStatements: Sendable {
     let logRemovedPushes: String
     /// A page of one hash's log.
     let page: String
+    private let logOutcomes: String
+    private let acknowledgementOutcomes: String
+    private let replyOutcomes: String
     let revokeDevices: String
     let revokePushes: String
     let revokeReceipts: String
@@ -65,6 +68,13 @@ final class SQLStatements: Sendable {
             FROM pending_push WHERE secret_hash = ? AND device_id = ? AND lease_owner IS NULL\(lockingRows)
             """)
         page = Self.page(of: "delivery_log", Self.deliveryColumns, id: bytewise("id"))
+        logOutcomes = Self.following(
+            Self.deliveryColumns, of: "delivery_log", by: "created_at", then: bytewise("id"))
+        acknowledgementOutcomes = Self.following(
+            ["acked_at", "event_id"], of: "event_reply", by: "acked_at", then: bytewise("event_id"))
+        replyOutcomes = Self.following(
+            ["replied_at", "event_id", "action", "reply_text", "sealed"], of: "event_reply",
+            by: "replied_at", then: bytewise("event_id"))
         let item = Insertion.into("history_item", Self.historyColumns)
         insertItems = Insertion(insertUnlessPresent(item + Insertion.mark), columns: Self.historyColumns)
         historyPage = Self.page(of: "history_item", Self.historyColumns, id: bytewise("id"))
@@ -146,6 +156,25 @@ final class SQLStatements: Sendable {
         "late_by", "spread", "created_at", "last_at", "last_outcome", "skipped", "lease_owner",
         "lease_until",
     ]
+
+    /// The rows of one hash that can have outcomes of a kind, from a place on and before a time.
+    func outcomes(_ kind: OutcomePosition.Kind) -> String {
+        switch kind {
+        case .push: logOutcomes
+        case .acknowledgement: acknowledgementOutcomes
+        case .reply: replyOutcomes
+        }
+    }
+
+    private static func following(
+        _ columns: [String], of table: String, by time: String, then id: String
+    ) -> String {
+        """
+        SELECT \(columns.joined(separator: ", ")) FROM \(table)
+        WHERE secret_hash = ? AND \(time) >= ? AND \(time) < ? AND (\(time) > ? OR \(id) >= ?)
+        ORDER BY \(time), \(id) LIMIT ?
+        """
+    }
 
     private static func page(of table: String, _ columns: [String], id: String) -> String {
         // The first bound on created_at is redundant, but limits the part of the index that is read.

@@ -17,7 +17,7 @@ struct UnwrittenEndsTests {
     private func end(_ number: Int, again: Bool = false) -> PushQueue.End {
         let delivery = Delivery(
             id: "push \(number)", secretHash: Self.hash, eventType: "error", sessionID: "s", status: .sent,
-            error: nil, createdAt: 0)
+            error: nil, createdAt: EpochMilliseconds(number))
         return PushQueue.End(
             settlement: Settlement(
                 id: "push \(number)", secretHash: Self.hash, owner: owner(1),
@@ -54,6 +54,20 @@ struct UnwrittenEndsTests {
             }
         }
         return (sizes, unlogged)
+    }
+
+    @Test("The oldest end is the first one that waits or is being written")
+    func oldest() throws {
+        var ends = UnwrittenEnds()
+        #expect(ends.oldest == nil)
+        for end in [end(1, again: true), end(3), end(4)] { _ = ends.add(end) }
+        #expect(ends.oldest == 3)
+        let next = ends.next()
+        let batch = try #require(next)
+        _ = ends.add(end(5))
+        #expect(ends.oldest == 3)
+        _ = ends.wrote(batch, leased: [true, true, true])
+        #expect(ends.oldest == 5)
     }
 
     @Test("A batch that only the log refuses is written without log rows")

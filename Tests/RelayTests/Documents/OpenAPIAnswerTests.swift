@@ -122,6 +122,27 @@ struct OpenAPIAnswerTests {
         }
     }
 
+    @Test("What is answered about outcomes is described")
+    func outcomes() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            for id in ["e", "f"] { #expect(await relay.event(["eventID": .string(id)]).status == .ok) }
+            let secret = JSON.Value.string(RelayFixture.secret)
+            _ = await relay.post("/v1/reply", ["secret": secret, "eventID": "e", "action": "a", "text": "t"])
+            _ = await relay.post("/v1/reply", ["secret": secret, "eventID": "f", "sealed": "AQ"])
+            try await relay.storage.append([
+                Delivery(
+                    id: "id", secretHash: RelayFixture.key.primary, eventType: "notify", sessionID: "",
+                    status: .failed, error: "Expired", createdAt: 1, deviceID: "gone")
+            ])
+            await relay.writeLog()
+            relay.pass(Bounds.outcomeSettleTime + .seconds(1))
+            let response = await relay.post("/v1/outcomes", ["secret": secret])
+            #expect(response.json["outcomes"]?.array?.count == 7)
+            schema.expect(response, isDescribedBy: document["paths"]?["/v1/outcomes"]?["post"])
+        }
+    }
+
     @Test("What the routes of schedules answer is described")
     func schedules() async throws {
         var options = RelayFixture.Options()
@@ -179,7 +200,7 @@ struct OpenAPIAnswerTests {
                 // Without a history, these refuse before they look at the token.
                 guard !path.hasPrefix("/v1/history") else { continue }
                 await check(path, Self.anything, token: AccessTokenText.make(), 401)
-                guard !["/v1/device/list", "/v1/schedule/list"].contains(path) else {
+                guard !["/v1/device/list", "/v1/schedule/list", "/v1/outcomes"].contains(path) else {
                     await check(path, [:], token: token, 200)
                     continue
                 }

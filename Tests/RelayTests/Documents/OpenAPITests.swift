@@ -98,6 +98,7 @@ struct OpenAPITests {
             ("ListRequest", ""), ("PresenceRequest", ""), ("HistoryListRequest", ""),
             ("HistoryReadRequest", ""),
             ("AcknowledgeRequest", ""), ("ReplyRequest", ""), ("ReplyWaitRequest", ""),
+            ("OutcomesRequest", ""),
             ("ReplyResultRequest", ""),
             ("WebPush", "webPush."), ("WebPushKeys", "webPush.keys."), ("Notification", "notification."),
             ("Repeat", "repeat."), ("Preferences", "preferences."),
@@ -125,6 +126,10 @@ struct OpenAPITests {
         let timeout = schemas["ReplyWaitRequest"]?["properties"]?["timeout"]
         #expect(timeout?["maximum"]?.int == Bounds.replyWaitSecondsMax)
         #expect(timeout?["default"]?.int == Bounds.replyWaitSecondsDefault)
+        let outcomes = schemas["OutcomesRequest"]?["properties"]
+        #expect(outcomes?["timeout"]?["maximum"]?.int == Bounds.replyWaitSecondsMax)
+        #expect(outcomes?["limit"]?["maximum"]?.int == Bounds.historyPageItemsMax)
+        #expect(outcomes?["limit"]?["default"]?.int == Bounds.historyPageItemsDefault)
         #expect(
             schemas["PresenceRequest"]?["properties"]?["seconds"]?["maximum"]?.int
                 == Bounds.presenceSecondsMax)
@@ -257,6 +262,9 @@ struct OpenAPITests {
                 [.secret, .title, .subtitle, .body]
             ),
             ("/v1/device/unregister", ["secret": secret, "deviceToken": "aa00"], [.secret, .deviceToken]),
+            (
+                "/v1/outcomes", ["secret": secret], [.secret, .outcomeCursor, .since, .historyLimit]
+            ),
             ("/v1/history/list", ["secret": secret, "limit": 1], [.secret, .historyBefore, .historyLimit]),
             (
                 "/v1/history/read", ["secret": secret, "ids": [.string(itemID)]],

@@ -25,6 +25,7 @@ struct AdmissionTests {
         .reply: ["eventID": "e", "action": "yes"],
         .replyWait: ["eventID": "e", "timeout": 0],
         .replyResult: ["eventID": "e", "outcome": "taken"],
+        .outcomes: [:],
         .scheduleCreate: ["in": 60, "notification": ["title": "t"]],
         .scheduleList: [:],
         .scheduleCancel: ["name": "n"],

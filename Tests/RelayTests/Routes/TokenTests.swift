@@ -21,6 +21,7 @@ struct TokenTests {
         ("/v1/history/list", .read, [:]),
         ("/v1/schedule/list", .read, [:]),
         ("/v1/reply/wait", .read, ["eventID": .string(eventID), "timeout": 0]),
+        ("/v1/outcomes", .read, [:]),
         ("/v1/ack", .reply, ["eventID": .string(eventID)]),
         ("/v1/reply", .reply, ["eventID": .string(eventID), "action": "once"]),
     ]

@@ -269,6 +269,13 @@ extension RelayFixture {
         await queue.run()
     }
 
+    /// Has what was logged written; nothing can be logged after it.
+    func writeLog() async {
+        let log = await onLoop { $0.services.shared.deliveryLog }
+        log.finish()
+        await log.run()
+    }
+
     /// The rows of the queue.
     var pending: [FakeStorage.Pending] { storage.state.withLock(\.pending) }
 }

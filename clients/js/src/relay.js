@@ -206,6 +206,19 @@ export class Relay {
     }
 
     /**
+     * What became of what the secret sent, oldest first: `{ outcomes, cursor }`. Waits up to `timeout` seconds for the first.
+     *
+     * `cursor` is the one of the page before; `since` is the time of the first outcome. The call has its `deadline` and
+     * `timeout` together.
+     */
+    async outcomes({ cursor, since, limit, timeout = 0, signal, ...rest } = {}) {
+        checkMembers(rest, ["cursor", "since", "limit", "timeout", "signal"], "options");
+        const members = { cursor, since, limit, timeout };
+        const answer = await this.#post("/v1/outcomes", members, signal, timeout * 1000);
+        return { outcomes: answer.outcomes, cursor: answer.cursor };
+    }
+
+    /**
      * Sends a notification or an event later: once (`at`, `in`) or repeatedly (`every`). docs/guide/schedules.md has the members.
      *
      * `name` is random if absent, so that a retry isn't a second schedule.

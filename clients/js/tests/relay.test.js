@@ -375,6 +375,21 @@ test("an event is acknowledged, replied to and waited for", async () => {
     });
 });
 
+test("outcomes are listed and waited for, each page after the one before", async () => {
+    const push = { type: "push", at: "2026-11-23T12:40:02.004Z", status: "sent", apnsID: "1", eventType: "error" };
+    await withRelay([{ body: { ok: true, outcomes: [push], cursor: "1-0-1-" } }, { body: { ok: true, outcomes: [], cursor: "1-0-1-" } }],
+        async (relay, server) => {
+            const since = "2026-11-23T00:00:00Z";
+            assert.deepEqual(await relay.outcomes({ since, limit: 1 }), { outcomes: [push], cursor: "1-0-1-" });
+            assert.deepEqual(await relay.outcomes({ cursor: "1-0-1-", timeout: 50 }), { outcomes: [], cursor: "1-0-1-" });
+            await assert.rejects(relay.outcomes({ wait: 1 }), TypeError);
+            assert.deepEqual(server.received.map(({ path, body }) => [path, body]), [
+                ["/v1/outcomes", { secret, since, limit: 1, timeout: 0 }],
+                ["/v1/outcomes", { secret, cursor: "1-0-1-", timeout: 50 }],
+            ]);
+        });
+});
+
 test("the result of a reply is asked for with the same reply, and reported by the sender", async () => {
     const result = { at: "2026-11-23T12:40:03.004Z", outcome: "refused", reason: "status_400" };
     const taken = { status: 409, body: { ok: false, error: "The event has another reply.", code: "already_replied" } };

@@ -84,6 +84,10 @@ export async function sender(pairing: Pairing, signal: AbortSignal): Promise<num
     if (answers[0]?.includes("SQLite")) return answers.length;
     // @ts-expect-error: a question without a text
     await Envelope.seal({ keys: pairing.keys, type: "permission", content: { title: "Question", request: { questions: [{}] } } });
+    const { outcomes, cursor } = await relay.outcomes({ timeout: 10 });
+    for (const outcome of outcomes) if (outcome.type === "push" && outcome.status === "failed") throw new Error(outcome.reason);
+    // @ts-expect-error: a cursor and a time
+    await relay.outcomes({ cursor, since: "2026-11-23T00:00:00Z" });
     // @ts-expect-error: neither an action nor sealed
     await relay.reply("evt_1", { text: "yes" });
     const result = await relay.replyResult("evt_1", { sealed }, { timeout: 10 });

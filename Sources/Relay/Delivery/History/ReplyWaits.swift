@@ -2,7 +2,8 @@ import Network
 import Programs
 import Storage
 
-/// Keeps acknowledgements of events, replies and results, and lets senders wait for replies and phones for results.
+/// Keeps acknowledgements of events, replies and results, and lets senders wait for replies and outcomes, and phones for
+/// results.
 ///
 /// A reply that arrives at this relay ends its waits at once. ``run()`` finds those that arrive at other
 /// relays: it queries the database once per interval for all waits of the process.
@@ -15,6 +16,8 @@ final class ReplyWaits: Sendable {
         var totalMax = Bounds.replyWaitsMax
         /// The pause between two queries of the database.
         var pollInterval = Bounds.replyPollInterval
+        /// The pause between two looks for outcomes.
+        var outcomePollInterval = Bounds.outcomePollInterval
     }
 
     /// The counters.
@@ -39,12 +42,15 @@ final class ReplyWaits: Sendable {
         case reply
         /// A phone waits for its reply's result.
         case result
+        /// A sender waits for outcomes of its secret, and looks for them itself.
+        case outcomes
 
         /// Whether there is nothing to wait for.
         func isReached(_ known: Acknowledgement?) -> Bool {
             switch self {
             case .reply: known?.reply != nil
             case .result: known?.result != nil
+            case .outcomes: false
             }
         }
     }
@@ -60,7 +66,7 @@ final class ReplyWaits: Sendable {
     }
 
     private struct State {
-        var waits: [UInt64: Wait] = [:]
+        var waits: [UInt64: ReplyWait] = [:]
         var byEvent: [EventName: Set<UInt64>] = [:]
         var bySecret: [SecretHash: Int] = [:]
         var lastNumber: UInt64 = 0
@@ -69,18 +75,18 @@ final class ReplyWaits: Sendable {
         var figures = Figures()
         var isFinished = false
 
-        mutating func add(_ wait: Wait) {
+        mutating func add(_ wait: ReplyWait) {
             // Without waits the database isn't queried, so the stored error is outdated.
             if waits.isEmpty { failure = nil }
             lastNumber += 1
             waits[lastNumber] = wait
-            byEvent[wait.event, default: []].insert(lastNumber)
+            if wait.goal != .outcomes { byEvent[wait.event, default: []].insert(lastNumber) }
             bySecret[wait.event.key.primary, default: 0] += 1
             wait.number = lastNumber
         }
 
         @discardableResult
-        mutating func remove(_ number: UInt64) -> Wait? {
+        mutating func remove(_ number: UInt64) -> ReplyWait? {
             guard let wait = waits.removeValue(forKey: number) else { return nil }
             byEvent[wait.event]?.remove(number)
             if byEvent[wait.event]?.isEmpty == true { byEvent[wait.event] = nil }
@@ -90,7 +96,7 @@ final class ReplyWaits: Sendable {
         }
 
         /// Updates the waits of an event with its state; returns the waits that are over.
-        mutating func note(_ acknowledgement: Acknowledgement, of event: EventName) -> [Wait] {
+        mutating func note(_ acknowledgement: Acknowledgement, of event: EventName) -> [ReplyWait] {
             let numbers = byEvent[event] ?? []
             for number in numbers { waits[number]?.known = acknowledgement }
             return numbers.filter { waits[$0]?.goal.isReached(acknowledgement) == true }
@@ -151,7 +157,7 @@ final class ReplyWaits: Sendable {
         _ result: AcknowledgementResult, of event: EventName,
         counting figure: WritableKeyPath<Figures, UInt64>
     ) {
-        let ended = state.withLock { state -> [Wait] in
+        let ended = state.withLock { state -> [ReplyWait] in
             switch result {
             case .stored(let acknowledgement):
                 state.figures[keyPath: figure] += 1
@@ -180,36 +186,59 @@ final class ReplyWaits: Sendable {
         for goal: Goal = .reply, of event: EventName, knowing known: Acknowledgement?,
         within limit: Duration, on loop: EventLoop
     ) async -> End {
-        let wait = Wait(for: goal, of: event, known: known)
-        var oldest: Wait?
+        let wait = ReplyWait(for: goal, of: event, known: known)
+        guard begin(wait) else { return .tooMany }
+        await wait.pause(for: limit, on: loop)
+        return state.withLock { state in
+            state.remove(wait.number)
+            if goal.isReached(wait.known) { return .known(wait.known) }
+            return state.failure.map { .failed($0) } ?? .known(wait.known)
+        }
+    }
+
+    /// Looks for something of a secret every ``Options/outcomePollInterval`` until there is something, at most for
+    /// `limit`, until the task is cancelled or until ``finish()``.
+    ///
+    /// Call it on the loop.
+    ///
+    /// - Parameter look: Returns `nil` as long as there is nothing.
+    /// - Throws: `rate_limited` if the secret has too many waits, and what `look` throws.
+    nonisolated(nonsending) func wait<Found>(
+        of key: SecretKey, within limit: Duration, on loop: EventLoop,
+        looking look: nonisolated(nonsending) () async throws(APIError) -> Found?
+    ) async throws(APIError) -> Found? {
+        let wait = ReplyWait(for: .outcomes, of: EventName("", of: key), known: nil)
+        guard begin(wait) else { throw .tooManyWaits }
+        defer { state.withLock { _ = $0.remove(wait.number) } }
+        let end = loop.now + limit
+        while !wait.isEnded, loop.now < end {
+            await wait.pause(for: min(end.since(loop.now), options.outcomePollInterval), on: loop)
+            if let found = try await look() { return found }
+        }
+        return nil
+    }
+
+    /// Adds a wait, and ends the longest one if there are too many; false if its secret has too many.
+    private func begin(_ wait: ReplyWait) -> Bool {
+        var oldest: ReplyWait?
         let isTaken = state.withLock { state -> Bool in
             guard !state.isFinished else {
                 oldest = wait
                 return true
             }
-            guard state.bySecret[event.key.primary, default: 0] < options.perSecretMax else { return false }
+            guard state.bySecret[wait.event.key.primary, default: 0] < options.perSecretMax else {
+                return false
+            }
             if state.waits.count >= options.totalMax, let first = state.waits.keys.min() {
                 oldest = state.remove(first)
             }
             state.add(wait)
             return true
         }
-        guard isTaken else { return .tooMany }
+        guard isTaken else { return false }
         oldest?.end()
         wake.yield()
-        let timer = Timer(on: loop) { wait.end() }
-        timer.schedule(after: limit)
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { wait.start($0) }
-        } onCancel: {
-            wait.end()
-        }
-        timer.cancel()
-        return state.withLock { state in
-            state.remove(wait.number)
-            if goal.isReached(wait.known) { return .known(wait.known) }
-            return state.failure.map { .failed($0) } ?? .known(wait.known)
-        }
+        return true
     }
 
     /// Looks for replies and results while there are waits, until ``finish()`` or until the task is cancelled.
@@ -249,47 +278,11 @@ final class ReplyWaits: Sendable {
     }
 }
 
-/// A sender that waits for a reply, or a phone that waits for a result; the first call to ``end()`` ends the wait.
-private final class Wait: Sendable {
-    private struct State {
-        var continuation: CheckedContinuation<Void, Never>?
-        var isEnded = false
-        var known: Acknowledgement?
-        var number: UInt64 = 0
-    }
-
-    let goal: ReplyWaits.Goal
-    let event: EventName
-    private let state: Lock<State>
-
-    init(for goal: ReplyWaits.Goal, of event: EventName, known: Acknowledgement?) {
-        self.goal = goal
-        self.event = event
-        state = Lock(State(known: known))
-    }
-
-    var known: Acknowledgement? {
-        get { state.withLock(\.known) }
-        set { state.withLock { $0.known = newValue } }
-    }
-
-    var number: UInt64 {
-        get { state.withLock(\.number) }
-        set { state.withLock { $0.number = newValue } }
-    }
-
-    func start(_ continuation: CheckedContinuation<Void, Never>) {
-        let isOver = state.withLock { state in
-            if !state.isEnded { state.continuation = continuation }
-            return state.isEnded
-        }
-        if isOver { continuation.resume() }
-    }
-
-    func end() {
-        state.withLock { state in
-            state.isEnded = true
-            return state.continuation.take()
-        }?.resume()
+extension APIError {
+    /// The refusal of a wait beyond its secret's maximum.
+    static var tooManyWaits: APIError {
+        APIError(
+            .rateLimited, hint: "This secret has too many waits.",
+            retryAfterSeconds: Bounds.replyWaitRetryAfterSeconds, limit: .replyWaits)
     }
 }

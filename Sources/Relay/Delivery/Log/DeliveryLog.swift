@@ -32,6 +32,8 @@ final class DeliveryLog: Sendable {
         var count = 0
         /// Pushes taken out for writing but not written yet.
         var inHand = 0
+        /// When the first of these ended.
+        var inHandSince: EpochMilliseconds?
         var dropped = 0
         /// Pushes that were never written, in total.
         var lost: UInt64 = 0
@@ -63,6 +65,7 @@ final class DeliveryLog: Sendable {
             guard !batches.isEmpty || dropped > 0 else { return nil }
             let rows = batches.isEmpty ? [] : batches.removeFirst()
             inHand = rows.pushCount
+            inHandSince = rows.first?.createdAt
             count -= inHand
             defer { dropped = 0 }
             return (rows, dropped)
@@ -103,6 +106,11 @@ final class DeliveryLog: Sendable {
         }
     }
 
+    /// About when the oldest of the pushes ended that aren't in the database yet; `nil` if all are.
+    var unwrittenSince: EpochMilliseconds? {
+        writer.withBuffer { $0.inHandSince ?? $0.batches.first?.first?.createdAt }
+    }
+
     /// Which results are appended, other than the ends of queued pushes.
     var kept: LoggedDeliveries { options.kept }
 
@@ -132,7 +140,7 @@ final class DeliveryLog: Sendable {
         } write: { batch in
             if batch.dropped > 0 { log(.error, "delivery.dropped", [.count("rows", batch.dropped)]) }
             if !batch.rows.isEmpty { await write(batch.rows) }
-            writer.withBuffer { $0.inHand = 0 }
+            writer.withBuffer { ($0.inHand, $0.inHandSince) = (0, nil) }
         }
     }
 

@@ -157,6 +157,9 @@ final class PushQueue: Sendable {
     /// The number of unwritten ends.
     var unwrittenEnds: Int { writer.withBuffer(\.unwritten.count) }
 
+    /// About when the oldest of the pushes ended whose ends aren't in the database yet.
+    var unwrittenSince: EpochMilliseconds? { writer.withBuffer(\.unwritten.oldest) }
+
     /// Whether a claimed push has already ended.
     ///
     /// If so, its end is written under the new lease and the push must not be sent.

@@ -45,6 +45,8 @@ struct UnwrittenEnds {
     /// Oldest first.
     private var waiting: [Waiting] = []
     private var inHand = 0
+    /// When the first of the pushes ended whose ends are being written.
+    private var inHandSince: EpochMilliseconds?
     /// New leases of pushes that were claimed again while their ends were being written.
     private var leases: [String: Lease] = [:]
     /// Ends that the database refused, oldest first.
@@ -66,6 +68,9 @@ struct UnwrittenEnds {
 
     /// The number of unwritten ends.
     var count: Int { waiting.count + inHand + refused.count }
+
+    /// About when the oldest of the pushes ended whose ends wait, other than the refused ones.
+    var oldest: EpochMilliseconds? { inHandSince ?? waiting.lazy.compactMap(\.end.endedAt).first }
 
     /// How many of them the database refused.
     var refusedCount: Int { refused.count }
@@ -108,6 +113,7 @@ struct UnwrittenEnds {
         let ends = waiting.prefix(batchMax).prefix { $0.isLogged == isLogged }.map(\.end)
         waiting.removeFirst(ends.count)
         inHand = ends.count
+        inHandSince = ends.lazy.compactMap(\.endedAt).first
         return Batch(ends: ends, isLogged: isLogged)
     }
 
@@ -186,7 +192,7 @@ struct UnwrittenEnds {
 
     /// Requeues the ends of a batch, each with its latest lease.
     private mutating func takeBack(_ batch: Batch) -> [End] {
-        inHand = 0
+        (inHand, inHandSince) = (0, nil)
         guard !leases.isEmpty else { return batch.ends }
         defer { leases = [:] }
         return batch.ends.map { end in leases[end.settlement.id]?.applied(to: end) ?? end }
@@ -287,6 +293,12 @@ private struct RememberedEnds {
 }
 
 extension PushQueue.End {
+    /// When the push ended; `nil` if it didn't.
+    fileprivate var endedAt: EpochMilliseconds? {
+        guard case .over(let delivery) = settlement.end else { return nil }
+        return delivery.createdAt
+    }
+
     fileprivate func isOver(_ id: String) -> Bool {
         guard case .over = settlement.end else { return false }
         return settlement.id == id

@@ -171,15 +171,21 @@ public struct EventStatus: Sendable, Equatable {
             reply = nil
             return
         }
-        guard let sealed = given["sealed"]?.string else {
-            reply = .readable(action: given["action"]?.string, text: given["text"]?.string)
+        reply = Reply(given, eventID: eventID, key: key)
+    }
+}
+
+extension EventStatus.Reply {
+    init(_ json: JSONValue, eventID: String, key: PairingSecret?) {
+        guard let sealed = json["sealed"]?.string else {
+            self = .readable(action: json["action"]?.string, text: json["text"]?.string)
             return
         }
         do throws(Refusal) {
             let keys = key.map { [SealedReply.Key($0)] } ?? []
-            reply = .sealed(try SealedReply(opening: sealed, for: eventID, with: keys))
+            self = .sealed(try SealedReply(opening: sealed, for: eventID, with: keys))
         } catch {
-            reply = .refused(error)
+            self = .refused(error)
         }
     }
 }

@@ -93,6 +93,35 @@ struct ReplyTests {
             try await test.relay.waitForReply(to: "evt").reply == .readable(action: "once", text: "yes"))
     }
 
+    @Test("Outcomes are waited for and read, each page after the one before")
+    func outcomes() async throws {
+        let key = SealedReply.Key(try #require(pairing.key))
+        let reply = SealedReply(action: "once", sentAt: 7)
+        let sealed = try reply.sealed(for: "evt", with: key)
+        let page = """
+            {"ok":true,"outcomes":[
+              {"type":"push","at":"2026-11-21T12:47:37.123Z","status":"sent","apnsID":"1","device":"…d4e5f6a7","later":1},
+              {"type":"push","status":"failed","reason":"Expired","removed":true},
+              {"type":"acknowledgement","eventID":"evt"},{"type":"reply","eventID":"evt","sealed":"\(sealed)"},
+              {"type":"later"}],"cursor":"2-0-0-"}
+            """
+        let empty = #"{"ok":true,"outcomes":[],"cursor":"1-0-0-"}"#
+        let test = try TestRelay(pairing, [.init(body: empty), .init(body: page), .init(body: empty)])
+        let found = try await test.relay.outcomes(limit: 9, seconds: 20)
+        #expect(
+            found.outcomes.map(\.content) == [
+                .push(apnsID: "1", device: "…d4e5f6a7", failure: nil),
+                .push(apnsID: nil, device: nil, failure: "Expired"), .acknowledgement(eventID: "evt"),
+                .reply(.sealed(reply), eventID: "evt"), .other(type: "later"),
+            ])
+        #expect(found.cursor == "2-0-0-" && found.outcomes[0].at != nil && found.outcomes[1].at == nil)
+        #expect(try await test.relay.outcomes(after: found.cursor).outcomes == [])
+        let bodies = await test.transport.requests.map(\.body)
+        #expect(bodies.map { $0["cursor"] } == [nil, .string("1-0-0-"), .string("2-0-0-")])
+        #expect(bodies.map { $0["timeout"] } == [.integer(15), .integer(5), .integer(0)])
+        #expect(bodies[0]["limit"] == .integer(9))
+    }
+
     @Test("The result of a reply is asked for with the reply as it was sent, until there is one")
     func result() async throws {
         let key = SealedResult.Key(try #require(pairing.key))
