@@ -153,6 +153,9 @@ static const unsigned char src_views_settings_js[] = {
 static const unsigned char src_views_shell_js[] = {
 #embed "../../clients/web/src/views/shell.js"
 };
+static const unsigned char src_views_tokens_js[] = {
+#embed "../../clients/web/src/views/tokens.js"
+};
 static const unsigned char js_src_bytes_js[] = {
 #embed "../../clients/js/src/bytes.js"
 };
@@ -248,6 +251,7 @@ static const struct page_file files[] = {
     FILE("src/views/scan.js", src_views_scan_js),
     FILE("src/views/settings.js", src_views_settings_js),
     FILE("src/views/shell.js", src_views_shell_js),
+    FILE("src/views/tokens.js", src_views_tokens_js),
     FILE("js/src/bytes.js", js_src_bytes_js),
     FILE("js/src/content.js", js_src_content_js),
     FILE("js/src/cryptography.js", js_src_cryptography_js),

@@ -7,7 +7,7 @@ export const files = Object.freeze([
     "src/notification.js", "src/pairings.js", "src/platform.js", "src/preferences.js", "src/presence.js", "src/pushes.js",
     "src/questions.js", "src/registration.js", "src/routes.js", "src/store.js", "src/subscription.js", "src/texts.js", "src/views/check.js",
     "src/views/item.js", "src/views/list.js", "src/views/pair.js", "src/views/pairing.js", "src/views/questions.js", "src/views/scan.js",
-    "src/views/settings.js", "src/views/shell.js", "js/src/bytes.js", "js/src/content.js", "js/src/cryptography.js", "js/src/envelope.js",
+    "src/views/settings.js", "src/views/shell.js", "src/views/tokens.js", "js/src/bytes.js", "js/src/content.js", "js/src/cryptography.js", "js/src/envelope.js",
     "js/src/json.js", "js/src/keys.js", "js/src/members.js", "js/src/pairing.js", "js/src/payload.js", "js/src/questions.js",
     "js/src/relay-error.js", "js/src/replay.js", "js/src/requests.js", "js/src/web-push.js",
 ]);

@@ -201,6 +201,15 @@ export const texts = {
         savedOffline: "Saved. The relay gets it when it can be reached.",
     },
 
+    tokens: {
+        heading: "Access tokens", hint: "A program with a token can ring this pairing's devices and nothing else.", none: "There are no tokens.",
+        name: "For what", make: "Make a token", made: "The token is made.", once: "Copy the token now: it is never shown again.",
+        copy: "Copy token", copied: "Copied.",
+        created: (when) => `Made ${when}`, used: (when) => `Used ${when}`, unused: "Never used", expires: (date) => `Until ${date}`,
+        revoke: "Revoke", revokeTitle: (name) => `Revoke ${name}?`, revokeText: "Programs that use it can't ring any more.", revoked: "Revoked.",
+        old: "This relay has no access tokens. It needs a newer version.",
+    },
+
     check: {
         heading: "Why didn't it ring?", intro: "Each part between the computer and this device, and what to do if it is at fault.",
         running: "Checking…", again: "Check again", good: "Nothing wrong found",

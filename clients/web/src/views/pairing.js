@@ -9,6 +9,7 @@ import { hrefOf } from "../routes.js";
 import { pairings, values } from "../store.js";
 import { deviceOf, isDevice } from "../subscription.js";
 import { texts } from "../texts.js";
+import { tokensCard } from "./tokens.js";
 
 const devicesMax = 200;
 const nameCharactersMax = 60;
@@ -29,7 +30,8 @@ export function pairingView(app, { id, announce, go }) {
     showDevices();
     return {
         element: h("div", { class: "settings" }, back, foreign("h1", { tabindex: "-1" }, pairing.name),
-            pairingForm(app, pairing, announce, showDevices), h("h2", {}, words.devices), devices, h("div", { class: "buttons" }, remove)),
+            pairingForm(app, pairing, announce, showDevices), h("h2", {}, words.devices), devices,
+            h("h2", {}, texts.tokens.heading), tokensCard(pairing, announce), h("div", { class: "buttons" }, remove)),
         title: () => pairing.name,
     };
 }

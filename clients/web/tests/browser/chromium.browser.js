@@ -262,6 +262,32 @@ test("settings, devices and the diagnosis are shown", async () => {
     await look("check");
 });
 
+test("a token is made, shown once, copied, and revoked after a question", async () => {
+    await chromium.call("Browser.grantPermissions", { origin: relay.url, permissions: ["notifications", "clipboardReadWrite", "clipboardSanitizedWrite"] });
+    await go("#/settings");
+    await shows(".settings", /Ring this device/);
+    await chromium.click(".cards a");
+    await shows("#tokens", /There are no tokens/);
+    await chromium.evaluate("void (document.querySelector('#token-name').value = 'CI <b>')");
+    await chromium.click("#make-token");
+    await shows("#tokens", /CI <b>.*send.*Made just now · Never used/s);
+    await shows("#token", /^rt_A{43}$/);
+    await look("tokens");
+    await chromium.click("#copy-token");
+    await shows(".settings", /Copied\./);
+    assert.deepEqual(relay.tokens.map(({ shown }) => [shown.name, shown.scope]), [["CI <b>", "send"]]);
+    await chromium.click("#tokens button");
+    await shows("dialog", /Revoke CI <b>\?/);
+    await look("token-revoke");
+    await chromium.click("dialog .button");
+    assert.equal(relay.tokens.length, 1);
+    await chromium.click("#tokens button");
+    await chromium.click("dialog .danger");
+    await shows("#tokens", /There are no tokens/);
+    assert.equal(await chromium.evaluate("document.querySelector('#token')"), null);
+    assert.equal(relay.tokens.length, 0);
+});
+
 test("all windows show what arrives, also if there is no room to store it", async () => {
     const { targetId } = await chromium.call("Target.createTarget", { url: `${relay.url}/app/` });
     await chromium.evaluate("void (window.arrived = 0, new BroadcastChannel('apn-relay').onmessage = ({ data }) => (window.arrived += data.kind === 'arrived'))");
@@ -358,6 +384,8 @@ test("a relay's garbage, huge answers and HTML do nothing", async () => {
         ["/v1/device/list", ["5", '{"ok":true,"devices":5}', JSON.stringify({ ok: true,
             devices: [null, 5, { deviceName: html, device: {}, lastPush: html }] })]],
         ["/v1/webpush/key", ["x", '{"ok":true,"publicKey":{}}', '{"ok":true,"publicKey":"AAAA"}']],
+        ["/v1/token/list", ["5", '{"ok":true,"tokens":5}', JSON.stringify({ ok: true,
+            tokens: [null, 5, { name: html, scope: html, tokenID: {}, createdAt: {}, usedAt: html, expiresAt: html }] })]],
         ["/ready", ["x", '{"checks":{"<b>":{}}}', '{"checks":5}']],
     ];
     for (let round = 0; round < 8; round++) {
@@ -370,8 +398,10 @@ test("a relay's garbage, huge answers and HTML do nothing", async () => {
     await chromium.click(".row");
     await shows(".item h1", /<img src=x/);
     relay.lies.set("/v1/device/list", lies[1][1][2]);
+    relay.lies.set("/v1/token/list", lies[3][1][2]);
     await go(`#/settings/${await chromium.evaluate("new Promise((done) => { indexedDB.open('apn-relay').onsuccess = ({ target }) => { target.result.transaction('pairings').objectStore('pairings').getAllKeys().onsuccess = (event) => { target.result.close(); done(event.target.result[0]); }; }; })")}`);
     await shows(".settings", /<img src=x/);
+    await shows("#tokens", /<img src=x/);
     assert.equal(await chromium.evaluate("window.ran ?? document.querySelectorAll('main img, main svg[onload]').length"), 0);
     relay.lies.clear();
 });

@@ -87,6 +87,23 @@ test("the relay knows the preferences, and the diagnosis finds nothing wrong", a
     assert.deepEqual(await firefox.evaluate("[...document.querySelectorAll('[data-state=bad]')].map((row) => row.innerText)"), []);
 });
 
+test("a token that the page makes rings, and not after it is revoked", async () => {
+    await firefox.evaluate("location.href = '#/settings'");
+    await until("the pairing", () => firefox.evaluate("document.querySelector('.cards a') !== null"));
+    await firefox.evaluate("document.querySelector('.cards a').click()");
+    await firefox.shows("#tokens", /There are no tokens/);
+    await firefox.evaluate("void (document.querySelector('#token-name').value = 'CI')");
+    await firefox.click("#make-token");
+    await firefox.shows("#token", /^rt_/);
+    const token = await firefox.evaluate("document.querySelector('#token').innerText");
+    const ring = async () => (await fetch(`${relay.url}/v1/notify`, { method: "POST", headers: { authorization: `Bearer ${token}` }, body: '{"title":"t"}' })).status;
+    assert.equal(await ring(), 200);
+    await firefox.click("#tokens button");
+    await firefox.click("dialog .danger");
+    await firefox.shows("#tokens", /There are no tokens/);
+    assert.equal(await ring(), 401);
+});
+
 test("unpairing removes the registration", async () => {
     await firefox.evaluate("location.href = '#/settings'");
     await until("the pairing", () => firefox.evaluate("document.querySelector('.cards a') !== null"));

@@ -16,6 +16,7 @@ export class StandIn {
     devices = [];
     events = new Map();
     history = [];
+    tokens = [];
     requests = [];
     /** Violations of the content security policy that browsers reported. */
     violations = [];
@@ -85,6 +86,9 @@ export class StandIn {
             "/v1/device/register": () => this.#register(body), "/v1/device/unregister": () => this.#unregister(body),
             "/v1/device/list": () => ({ devices: this.#devicesOf(body.secret).map(({ entry }) => entry) }),
             "/v1/notify": () => this.#notify(body), "/v1/history/list": () => this.#list(body), "/v1/history/read": () => this.#read(body),
+            "/v1/token/create": () => this.#makeToken(body),
+            "/v1/token/list": () => ({ tokens: this.tokens.filter(({ secret }) => secret === body.secret).map(({ shown }) => shown) }),
+            "/v1/token/revoke": () => this.#revokeToken(body),
             "/v1/reply": () => this.#reply(body), "/v1/reply/wait": () => this.#wait(body),
         };
         if (!routes[path]) return error(404, "not_found");
@@ -110,6 +114,21 @@ export class StandIn {
             transport: "webpush", service: new URL(webPush.endpoint).host };
         this.devices = [...this.devices.filter((other) => other !== old), { secret, device, deviceID, webPush, entry }];
         return {};
+    }
+
+    #makeToken({ secret, scope, name }) {
+        if (!["send", "read", "reply"].includes(scope)) return error(400, "invalid_field", "scope");
+        if (!isText(name, 128)) return error(400, "missing_field", "name");
+        const shown = { tokenID: randomUUID(), name, scope, createdAt: new Date().toISOString() };
+        this.tokens.push({ secret, shown });
+        return { token: `rt_${"A".repeat(43)}`, tokenID: shown.tokenID };
+    }
+
+    #revokeToken({ secret, tokenID }) {
+        const left = this.tokens.filter((token) => token.secret !== secret || token.shown.tokenID !== tokenID);
+        const revoked = this.tokens.length - left.length;
+        this.tokens = left;
+        return { revoked };
     }
 
     #unregister({ secret, webPush }) {
