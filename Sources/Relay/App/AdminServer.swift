@@ -14,6 +14,7 @@ struct AdminServer: Sendable {
         case block = "/v1/secret/block"
         case unblock = "/v1/secret/unblock"
         case cancelSchedule = "/v1/schedule/cancel"
+        case revokeToken = "/v1/token/revoke"
         case logLevel = "/v1/log-level"
     }
 
@@ -41,7 +42,8 @@ struct AdminServer: Sendable {
     /// Starts the listener; `nil` if it is off.
     static func start(
         _ listen: ListenAddress, access: AdminGuard, metrics: MetricsSource, console: Console,
-        revocation: Revocation, blocking: Blocking, cancellation: ScheduleCancellation, log: Log
+        revocation: Revocation, blocking: Blocking, cancellation: ScheduleCancellation,
+        tokens: TokenRevocation, log: Log
     ) async throws(StartError) -> AdminServer? {
         guard !listen.isOff, let anyPort = SocketAddress(ip: "127.0.0.1", port: 0) else { return nil }
         var options = HTTPServer.Options(address: listen.address ?? anyPort)
@@ -52,7 +54,7 @@ struct AdminServer: Sendable {
         let loop = EventLoop(label: "relay.admin")
         do throws(NetworkError) {
             let server = try await HTTPServer.start(
-                service(access, metrics, console, revocation, blocking, cancellation, log), options,
+                service(access, metrics, console, revocation, blocking, cancellation, tokens, log), options,
                 ledger: ConnectionLedger(limits: options.limits),
                 on: loop)
             let place = listen.unixPath == nil ? "http://\(server.address)" : listen.text
@@ -74,7 +76,7 @@ struct AdminServer: Sendable {
 
     private static func service(
         _ access: AdminGuard, _ metrics: MetricsSource, _ console: Console, _ revocation: Revocation,
-        _ blocking: Blocking, _ cancellation: ScheduleCancellation, _ log: Log
+        _ blocking: Blocking, _ cancellation: ScheduleCancellation, _ tokens: TokenRevocation, _ log: Log
     ) -> Service {
         var router = Router()
         router.on(.get, Path.metrics.rawValue) { request, _ in
@@ -100,6 +102,7 @@ struct AdminServer: Sendable {
             (.revoke, { await revocation.answer($0) }), (.block, { await blocking.block($0) }),
             (.unblock, { await blocking.unblock($0) }),
             (.cancelSchedule, { await cancellation.answer($0) }),
+            (.revokeToken, { await tokens.answer($0) }),
         ]
         for (path, answer) in answers {
             router.on(.post, path.rawValue) { request, _ in

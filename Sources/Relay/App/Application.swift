@@ -236,6 +236,7 @@ struct Application {
                 storage: services.storage, list: services.blocked, clock: services.clock, log: log),
             cancellation: ScheduleCancellation(
                 storage: services.storage, hasher: services.hasher, log: log),
+            tokens: TokenRevocation(storage: services.storage, hasher: services.hasher, log: log),
             log: log)
     }
 

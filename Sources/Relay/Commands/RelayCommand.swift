@@ -24,7 +24,7 @@ struct RelayCommand: Sendable {
     /// All commands, in the order of `--help`; the first one is the default.
     static let all: [RelayCommand] = [
         .serve, .migrate, .copy, .backup, .restore, .devices, .deliveries, .stats, .tenants, .queue,
-        .schedules, .revoke, .block,
+        .schedules, .tokens, .revoke, .block,
         .unblock, .check, .send, .health,
     ]
 

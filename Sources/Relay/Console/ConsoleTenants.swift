@@ -68,7 +68,7 @@ struct ConsoleTenants: Sendable {
         return writer.finish()
     }
 
-    /// What one tenant has: devices, queued pushes, schedules and the latest results.
+    /// What one tenant has: devices, queued pushes, schedules, access tokens and the latest results.
     func one(_ digits: String) async throws(ConsoleError) -> [UInt8] {
         let hash = try await only(digits)
         let key = SecretKey(primary: hash)
@@ -78,6 +78,7 @@ struct ConsoleTenants: Sendable {
             let deliveries = try await storage.deliveries(of: key, before: nil, limit: limit)
             let waiting = try await storage.waitingPushes(of: hash, after: nil, limit: limit)
             let schedules = try await storage.schedules(of: key, kind: .schedule, limit: limit)
+            let tokens = try await storage.accessTokens(of: key, limit: Bounds.accessTokensMax)
             let block = try await storage.blockedSecrets(limit: StorageLimits.blockedSecretsMax)
                 .first { $0.secretHash == hash }
             var writer = JSON.Writer(capacity: 16 * 1024)
@@ -95,6 +96,7 @@ struct ConsoleTenants: Sendable {
             writer.list("deliveries", deliveries.singles.prefix(limit)) { $1.write($0, on: shown) }
             writer.list("waiting", waiting) { $1.write($0, on: shown[$0.deviceID]) }
             writer.list("schedules", schedules) { $1.write($0) }
+            writer.list("tokens", tokens) { $1.write($0) }
             writer.endObject()
             return writer.finish()
         } catch {

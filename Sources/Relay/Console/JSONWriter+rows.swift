@@ -49,6 +49,16 @@ extension JSON.Writer {
         if let device { member("device", device.maskedToken) }
     }
 
+    /// An access token's members.
+    mutating func write(_ token: AccessToken) {
+        member("id", token.id.text)
+        member("name", token.name)
+        member("scope", token.scope.rawValue)
+        member("createdAt", token.createdAt)
+        if let time = token.usedAt { member("usedAt", time) }
+        if let time = token.expiresAt { member("expiresAt", time) }
+    }
+
     /// A schedule's members.
     mutating func write(_ schedule: Schedule) {
         member("id", schedule.id.text)

@@ -116,14 +116,13 @@ struct TokenRevokeRoute: TenantRoute {
         }
         trace.add(.count("revoked", wasThere ? 1 : 0))
         if !wasThere { try tenant.countAsUnknown() }
-        let response: JSON.Value = ["ok": true, "revoked": .int(wasThere ? 1 : 0)]
-        return Reply(body: response.encoded())
+        return Reply(revoked: wasThere)
     }
 }
 
 extension AccessToken {
-    /// What the tenant sees in its list.
-    fileprivate var shown: JSON.Value {
+    /// What lists show.
+    var shown: JSON.Value {
         var object = JSON.Object()
         object["tokenID"] = .string(id.text)
         object["name"] = .string(name)

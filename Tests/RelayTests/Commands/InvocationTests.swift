@@ -137,7 +137,7 @@ struct InvocationTests {
             (["sevre"], "unknown command \"sevre\"; did you mean serve?"),
             (
                 ["frobnicate"],
-                "unknown command \"frobnicate\"; the commands are serve, migrate, copy, backup, restore, devices, deliveries, stats, tenants, queue, schedules, revoke, block, unblock, check, send and health"
+                "unknown command \"frobnicate\"; the commands are serve, migrate, copy, backup, restore, devices, deliveries, stats, tenants, queue, schedules, tokens, revoke, block, unblock, check, send and health"
             ),
             (["--prot", "1"], "unknown flag --prot; did you mean --port?"),
             (["-p", "1"], "unknown flag \"-p\""),

@@ -14,6 +14,7 @@ struct ConsoleTenantsTests {
     private static let token = "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0"
     private static let bearer = ("Authorization", "Bearer 0123456789abcdef")
     private static let text = "text that nobody may read"
+    private static let digest = Digest256(of: [7])
 
     private static func id(_ milliseconds: EpochMilliseconds) -> UUIDv7 {
         var generator = SystemRandomNumberGenerator()
@@ -62,6 +63,10 @@ struct ConsoleTenantsTests {
                 id: ConsoleTenantsTests.id(4), secretHash: key.primary, kind: .schedule, name: text,
                 content: "{\"title\":\"\(text)\"}", nextAt: now + 5_000, lateBy: 1_000, createdAt: now)
             _ = try await storage.create(schedule, under: key, limit: 5)
+            let token = AccessToken(
+                id: ConsoleTenantsTests.id(5), digest: ConsoleTenantsTests.digest, secretHash: key.primary,
+                scope: .send, name: hostile, createdAt: now)
+            _ = try await storage.create(token, under: key, limit: 5)
         }
 
         private var text: String { ConsoleTenantsTests.text }
@@ -84,7 +89,7 @@ struct ConsoleTenantsTests {
         let response = try await ConsoleFixture.answer(target, [Self.bearer], of: router)
         #expect(response.status == status, "\(target)")
         let body = String(decoding: response.body, as: UTF8.self)
-        for hidden in [Self.text, Self.token, "a-secret-of-the-test"] {
+        for hidden in [Self.text, Self.token, Self.digest.hex, "a-secret-of-the-test"] {
             #expect(!body.contains(hidden), "\(target)")
         }
         if !hasToken { #expect(!body.contains(Self.key.primary.hex), "\(target)") }
@@ -129,6 +134,9 @@ struct ConsoleTenantsTests {
         #expect(result["eventType"]?.string == rows.hostile)
         #expect(shown["waiting"]?.array?.first?["attempts"]?.int == 2)
         #expect(shown["schedules"]?.array?.count == 1 && shown["block"] == nil)
+        let token = try #require(shown["tokens"]?.array?.first)
+        #expect(token["name"]?.string == rows.hostile && token["scope"] == "send")
+        #expect(token["createdAt"]?.int == Int(Self.now) && token["usedAt"] == nil)
         let unknown = String(repeating: "a", count: 12)
         let error = try await ask("/v1/admin/tenant?secret=" + unknown, of: rows.storage, status: 404)
         #expect(error["error"]?.string?.contains("no secret") == true)

@@ -43,6 +43,7 @@ private enum CommandExamples {
             ("tenants", "tenants", tenants.text(.plain)),
             ("queue", "queue", queue.text(.plain)),
             ("schedules", "schedules", schedules.text(.plain)),
+            ("tokens", "tokens", TokensCommand.text(tokens, of: key, .plain)),
             (
                 "revoke", "revoke",
                 RevokeCommand.question(holdings, of: key) + "yes\n"
@@ -94,6 +95,15 @@ private enum CommandExamples {
             rule: rule.json, content: "", nextAt: now + 71_342_877, lateBy: 0, createdAt: now)
         (weekly.lastAt, weekly.lastOutcome, weekly.skipped) = (now - 80_000_000, "sent", 1)
         return ScheduleReport(schedules: [weekly])
+    }()
+
+    private static let tokens: [AccessToken] = {
+        var generator = IDGenerator(seed: 2)
+        return [
+            AccessToken(
+                id: UUIDv7(at: now, using: &generator), digest: Digest256(of: [1]), secretHash: key.primary,
+                scope: .send, name: "CI", createdAt: now - 500_000_000, usedAt: now - 25_000)
+        ]
     }()
 
     private static let now: EpochMilliseconds = 1_795_265_257_123

@@ -76,15 +76,19 @@ function one(digits, say, again) {
             text: "Removes its devices, queued pushes, schedules, history and replies. This can't be undone. Devices may register again with the same secret; block it to prevent that." })) return;
         await change("v1/secret/revoke", { secretHash }, ({ devices, pushes }) => `${secret}… is revoked: ${count(devices)} devices and ${count(pushes)} queued pushes were removed.`);
     };
+    const revokeToken = async ({ secretHash }, { id, name }) => {
+        if (!await confirm({ title: `Revoke the token ${name}?`, cancel: "Cancel", action: "Revoke", text: "Programs that use it are refused from now on. This can't be undone." })) return;
+        await change("v1/token/revoke", { secretHash, tokenID: id }, ({ revoked }) => revoked > 0 ? `The token ${name} is revoked.` : `The token ${name} was gone already.`);
+    };
     const unblock = ({ secret, secretHash }) => change("v1/secret/unblock", { secretHash }, () => `${secret}… is no longer blocked.`);
     return {
         element,
         load: (signal) => ask(`v1/admin/tenant?secret=${encodeURIComponent(digits)}`, { signal }),
-        update: (answer) => fill(element, shownOne(answer, { block, revoke, unblock })),
+        update: (answer) => fill(element, shownOne(answer, { block, revoke, unblock, revokeToken })),
     };
 }
 
-function shownOne(tenant, { block, revoke, unblock }) {
+function shownOne(tenant, { block, revoke, unblock, revokeToken }) {
     const button = (text, tone, action) => h("button", { class: `button ${tone}`, type: "button", onclick: () => action(tenant) }, text);
     return [
         h("section", { class: "card" }, h("h2", {}, "Secret hash"), h("code", {}, tenant.secretHash ?? `${tenant.secret}…`),
@@ -98,6 +102,10 @@ function shownOne(tenant, { block, revoke, unblock }) {
             tenant.waiting.map((push) => [pushLink(push, tenant), push.device ? h("code", {}, other(push.device)) : "–", other(push.eventType), count(push.attempts), due(push), when(push.expiresAt)]), "Nothing waits.")),
         section("Schedules", table("Schedules", [{ name: "Schedule" }, { name: "Next" }, { name: "Repeats" }, { name: "Last" }, { name: "Outcome" }, number("Skipped")],
             tenant.schedules.map(scheduleRow), "Nothing is scheduled.")),
+        section("Access tokens", table("Access tokens", [{ name: "Token" }, { name: "Scope" }, { name: "Made" }, { name: "Last used" }, { name: "Expires" }, { name: "ID" },
+            ...(tenant.canChange ? [{ name: "Change" }] : [])],
+        tenant.tokens.map((one) => [other(one.name), other(one.scope), when(one.createdAt), one.usedAt ? when(one.usedAt) : "never", one.expiresAt ? when(one.expiresAt) : "never",
+            h("code", {}, one.id), ...(tenant.canChange ? [h("button", { class: "button danger", type: "button", onclick: () => revokeToken(tenant, one) }, "Revoke token…")] : [])]), "There are no tokens.")),
         section("Latest results", h("p", { class: "quiet" }, "From the delivery log; RELAY_LOG says which results it keeps."),
             table("Latest results", [{ name: "Time" }, { name: "Event" }, { name: "Device" }, { name: "Result" }, { name: "Push" }], tenant.deliveries.map((row) => [
                 when(row.at), other(row.eventType), row.device ? h("code", {}, other(row.device)) : h("span", { class: "quiet" }, "removed"),

@@ -143,6 +143,23 @@ test("tenants are listed, found by digits, blocked and revoked after a question"
     assert.deepEqual(changes, [["/v1/secret/block", hash], ["/v1/secret/revoke", hash]]);
 });
 
+test("a tenant's tokens are listed, and one is revoked after a question", async () => {
+    relay.answers.set("/v1/admin/tenant", tenant());
+    relay.answers.set("/v1/token/revoke", { ok: true, revoked: 1 });
+    await open(`tenants/${hash}`, /Access tokens.*CI\s+send.*Dashboard\s+read/s);
+    const press = () => chromium.evaluate("void [...document.querySelectorAll('main button')].find(({ innerText }) => innerText === 'Revoke token…').click()");
+    const revocations = () => relay.requests.filter(({ path }) => path === "/v1/token/revoke").map(({ body }) => JSON.parse(body));
+    await press();
+    await shows("dialog", /Revoke the token CI\?/);
+    await look("tenant-token");
+    await chromium.click("dialog .button");
+    assert.deepEqual(revocations(), []);
+    await press();
+    await chromium.click("dialog .danger");
+    await shows(".notices", /The token CI is revoked/);
+    assert.deepEqual(revocations(), [{ secretHash: hash, tokenID: tenant().tokens[0].id }]);
+});
+
 test("without a token nothing can be changed, and a refusal is shown", async () => {
     relay.answers.set("/v1/admin/tenant", tenant({ canChange: false, secretHash: undefined }));
     await open("tenants/9f86d081884c", /Set RELAY_ADMIN_TOKEN to block/);
@@ -188,7 +205,7 @@ test("hostile texts stay texts", async () => {
         recent: [{ secret: hostile, secretHash: hostile, at: 1, events: 1, others: 1, limited: 1 }] }));
     const row = { id: hostile, device: hostile, eventType: hostile, reason: hostile, status: "failed", app: hostile, environment: hostile, transport: hostile,
         kind: hostile, lastOutcome: hostile, attempts: 1, dueAt: 1, expiresAt: 1, createdAt: 1, updatedAt: 1, at: 1, nextAt: 9e18, skipped: 1, secret: hostile };
-    relay.answers.set("/v1/admin/tenant", tenant({ secret: hostile, secretHash: hostile, block: { since: 1, note: hostile }, devices: [row], deliveries: [row], waiting: [row], schedules: [row] }));
+    relay.answers.set("/v1/admin/tenant", tenant({ secret: hostile, secretHash: hostile, block: { since: 1, note: hostile }, devices: [row], deliveries: [row], waiting: [row], schedules: [row], tokens: [{ ...row, name: hostile, scope: hostile, usedAt: 1 }] }));
     relay.answers.set("/v1/admin/push", { now: 1, searched: 1, found: [{ secret: hostile, pushes: [{ id: hostile, device: hostile, response: hostile, responseReason: hostile, waiting: row, ended: row }],
         unmade: [{ device: hostile, response: hostile, responseReason: hostile }] }] });
     relay.answers.set("/v1/admin/queue", queue({ pushes: [row], schedules: [row], occurrences: { [hostile]: 1 } }));

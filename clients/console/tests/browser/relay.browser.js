@@ -1,5 +1,6 @@
 // The console of the real relay, in Firefox and in Chromium at once: two operators who see and change the same relay.
 import assert from "node:assert/strict";
+import { createECDH } from "node:crypto";
 import { after, before, test } from "node:test";
 import { Chromium } from "../../../web/tests/browser/chromium.js";
 import { Firefox } from "../../../web/tests/browser/firefox.js";
@@ -100,6 +101,29 @@ test("a tenant that one operator blocks is blocked for the other, and an event i
     await chromium.evaluate("void (location.hash = '#/queue')");
     await shows(chromium, "main", /Nothing waits.*Nothing is scheduled/s);
     assert.ok(!(await text(chromium, "main")).includes(secret));
+});
+
+test("a token that one operator revokes is refused", async () => {
+    const keys = { p256dh: createECDH("prime256v1").generateKeys().toString("base64url"), auth: "A".repeat(22) };
+    const registered = await relay.post("/v1/device/register", { secret, webPush: { endpoint: `${relay.push.origin}/one`, keys } });
+    assert.equal(registered.ok, true, registered.error);
+    const { token: made, error } = await relay.post("/v1/token/create", { secret, scope: "send", name: "CI" });
+    assert.equal(error, undefined);
+    const ring = async () => (await fetch(`${relay.url}/v1/notify`, { method: "POST", headers: { authorization: `Bearer ${made}` }, body: '{"title":"t"}' })).status;
+    assert.equal(await ring(), 200);
+    const [firefox, chromium] = browsers;
+    await both(async (browser) => {
+        await browser.evaluate("void (location.hash = '#/tenants')");
+        await shows(browser, "main", /Recently active/);
+        await browser.evaluate("void document.querySelector('td a').click()");
+        await shows(browser, "main", /Access tokens.*CI\s+send/s);
+        assert.ok(!(await text(browser, "main")).includes(made));
+    });
+    await firefox.evaluate("void [...document.querySelectorAll('main button')].find(({ innerText }) => innerText === 'Revoke token…').click()");
+    await firefox.click("dialog .danger");
+    await shows(firefox, ".notices", /The token CI is revoked/);
+    await shows(chromium, "main", /There are no tokens/);
+    assert.equal(await ring(), 401);
 });
 
 test("no script failed", () => {

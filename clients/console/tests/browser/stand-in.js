@@ -172,6 +172,10 @@ export const tenant = (members = {}) => ({
         { device: "…lkCZ7CTp", transport: "webpush", environment: "production", createdAt: now - 9 * 86_400_000, updatedAt: now - 9 * 86_400_000 },
     ],
     waiting: [waiting("0a1b2c3d4e5f")], schedules: [schedule("5e1bea105e1b")],
+    tokens: [
+        { id: uuid("70ce00000001"), name: "CI", scope: "send", createdAt: now - 9 * 86_400_000, usedAt: now - 60_000 },
+        { id: uuid("70ce00000002"), name: "Dashboard", scope: "read", createdAt: now - 86_400_000, expiresAt: now + 86_400_000 },
+    ],
     deliveries: [
         { id: uuid("000000000001"), at: now - 4_000, eventType: "permission", device: "…991de8f0", status: "sent" },
         { id: uuid("000000000002"), at: now - 4_100, eventType: "permission", device: "…lkCZ7CTp", status: "sent" },
