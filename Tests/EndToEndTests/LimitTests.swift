@@ -30,6 +30,25 @@ struct LimitTests {
         }
     }
 
+    @Test("A batch larger than other bodies is taken, and sends nothing when it is repeated")
+    func batch() async throws {
+        try await Stack.run { stack in
+            try await stack.register(Self.secret, token(1))
+            let body = String(repeating: "a", count: 300)
+            let events = (1...100).map { number in
+                #"{"eventType":"complete","sessionID":"s","eventID":"e\#(number)","body":"\#(body)"}"#
+            }
+            let batch = #"{"secret":"\#(Self.secret)","events":[\#(events.joined(separator: ","))]}"#
+            #expect((16 * 1_024...64 * 1_024).contains(batch.utf8.count))
+            let first = try await stack.http.post("/v1/events", batch)
+            let results = try #require(try first.json()["results"]?.array)
+            #expect(results.count == 100 && results.allSatisfy { $0["status"] == 200 && $0["sent"] == 1 })
+            let second = try await stack.http.post("/v1/events", batch).json()
+            #expect(second["results"]?.array == results)
+            #expect(try await stack.control.pushes().count == 100)
+        }
+    }
+
     @Test("Client addresses are taken from trusted proxies only")
     func strangers() async throws {
         let limit = ["RELAY_UNKNOWN_SECRETS_PER_MINUTE": "1"]
