@@ -13,6 +13,8 @@ actor Engine {
     private let activities: ActivityDesk?
     private var client: OpenCodeClient?
     private var comparedAt: MonotonicTime?
+    /// Whether no state has arrived since the last gap between connections.
+    private var isGapOpen = false
 
     init(_ parts: Bridge.Parts, _ mailbox: Mailbox) {
         model = RunModel(parts.options)
@@ -44,7 +46,8 @@ actor Engine {
                 self.client = client
                 await replies.use(client)
                 await activities?.use(client)
-                compare(isFirst: isFirst, followsGap: !isFirst)
+                isGapOpen = isGapOpen || !isFirst
+                compare(isFirst: isFirst)
             }
         }
     }
@@ -55,8 +58,9 @@ actor Engine {
         case .opened(let request):
             if let directory = request.directory { mailbox.memory.note(directory: directory) }
         case .session(_, _, let directory?): mailbox.memory.note(directory: directory)
+        case .snapshot(let snapshot) where snapshot.followsGap: isGapOpen = false
         case .tick:
-            if model.tree.hasRuns, let comparedAt,
+            if model.tree.hasRuns || isGapOpen, let comparedAt,
                 MonotonicTime.current.since(comparedAt) >= Bounds.reconcileInterval
             {
                 compare(isFirst: false)
@@ -110,12 +114,12 @@ actor Engine {
     }
 
     /// Requests the server's state, in case events were missed.
-    private func compare(isFirst: Bool, followsGap: Bool = false) {
+    private func compare(isFirst: Bool) {
         guard let client else { return }
         comparedAt = .current
         for action in deferred { mailbox.post(.action(action), client) }
         deferred = []
-        mailbox.post(.snapshot(isFirst: isFirst, followsGap: followsGap), client)
+        mailbox.post(.snapshot(isFirst: isFirst, followsGap: isGapOpen), client)
     }
 
     /// Actions for resumed runs, before the first connection.

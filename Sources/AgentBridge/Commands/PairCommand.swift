@@ -44,11 +44,15 @@ enum PairCommand {
             console.print(pairing.json)
         } else {
             var shown = pairing
-            if options.has(.local) || server.isReachable || !configuration.advertisedHosts.isEmpty {
+            if !options.has(.noCode),
+                options.has(.local) || server.isReachable || !configuration.advertisedHosts.isEmpty
+            {
                 shown.code = oneTimeCode(of: server, console)
             }
+            // With the code, the link may be too long for an image.
+            if QRCode(link(of: shown, options)) == nil { shown.code = nil }
             let link = link(of: shown, options)
-            console.print(try image(of: link).terminalText + "\n" + link + "\n")
+            console.print((QRCode(link) ?? lasting).terminalText + "\n" + link + "\n")
             console.print(summary(shown, configuration, isSealing: isSealing))
         }
         if isForApp(options), !isAnswering(hosts) {
@@ -248,7 +252,7 @@ extension BridgeCommand {
             which is printed as JSON and not stored. The sender uses relaySecret as its secret, and the JSON
             to seal notifications.
             """,
-        options: [.app, .json, .local, .png, .rotate, .scheme, .standalone, .name]
+        options: [.app, .json, .local, .noCode, .png, .rotate, .scheme, .standalone, .name]
     ) { call throws(ConfigurationError) in
         try PairCommand.run(call)
     }
@@ -258,6 +262,9 @@ extension CommandOption {
     static let app = CommandOption("--app", "Make a link for OpenCode's app instead of the relay's web page.")
     static let local = CommandOption(
         "--local", "Allow addresses that no phone can reach, for an app on this machine.")
+    static let noCode = CommandOption(
+        "--no-code",
+        "Leave out OpenCode's one-time code, which whoever serves the relay's page could use.")
     static let png = CommandOption(
         "--png", .path, "Also write the code to a new file, which only you can read.")
     static let rotate = CommandOption("--rotate", "Create a new secret; all phones must be paired again.")

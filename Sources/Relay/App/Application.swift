@@ -282,6 +282,8 @@ struct Application {
                 pushesPerLoopMax: max(1, delivery.pushesMax / loopCount),
                 activityInterval: delivery.activityInterval,
                 claimLeaseMargin: Bounds.claimLeaseMargin(
+                    databaseTimeout: configuration.databaseServer.options.callTimeout),
+                outcomeSettleTime: Bounds.outcomeSettleTime(
                     databaseTimeout: configuration.databaseServer.options.callTimeout)),
             rates: RateLimits(
                 RateLimitConfiguration(

@@ -3,6 +3,8 @@ struct RequestTrace {
     private(set) var fields: [LogField] = []
     /// Whether a successful request isn't worth a log line at info level.
     var isRoutine = false
+    /// The highest status in a response with a status for each of its parts.
+    var worstStatus: Int?
 
     /// Adds a detail.
     mutating func add(_ field: LogField) { fields.append(field) }

@@ -138,7 +138,8 @@ struct API: Sendable {
             let head: [LogField] = [
                 .requestID(request.id), .route(name), .status(reply.status), .duration(took),
             ]
-            let level = trace.isRoutine && reply.status < 400 ? LogLevel.debug : level(of: reply, name)
+            let status = max(reply.status, trace.worstStatus ?? 0)
+            let level = trace.isRoutine && status < 400 ? LogLevel.debug : level(of: status, name)
             if let code = reply.code, code.isSummarised {
                 services.shared.log.refused(
                     RefusalTally.Kind(route: name, code: code), level, head + trace.fields)
@@ -169,8 +170,8 @@ struct API: Sendable {
     }
 
     /// Probes arrive every few seconds, so successful ones are only logged at debug level.
-    private func level(of reply: Reply, _ name: RouteName) -> LogLevel {
-        switch reply.status {
+    private func level(of status: Int, _ name: RouteName) -> LogLevel {
+        switch status {
         case ..<400: name == .ready ? .debug : .info
         case ..<500: .info
         case 500: .error

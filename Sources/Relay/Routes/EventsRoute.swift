@@ -45,6 +45,8 @@ struct EventsRoute: TenantRoute {
     private struct Outcome {
         var reply: Reply
         var trace = RequestTrace()
+        /// What isn't for the sender about an error.
+        var detail: String?
     }
 
     /// The outcomes, by position; confined to the loop.
@@ -63,7 +65,11 @@ struct EventsRoute: TenantRoute {
         for (position, event) in wanted.events.enumerated() {
             do throws(APIError) {
                 let event = try event.get()
-                if !events.isEmpty { try tenant.countEvent() }
+                // The first is counted with the request.
+                if !events.isEmpty {
+                    try tenant.countEvent()
+                    if devices.isEmpty { try tenant.countAsUnknown() }
+                }
                 events[position] = event
             } catch {
                 outcomes.byPosition[position] = outcome(of: error)
@@ -75,6 +81,9 @@ struct EventsRoute: TenantRoute {
         trace.add(sumsOf: ordered.map(\.trace))
         let codes = Set(ordered.compactMap(\.reply.code?.rawValue)).sorted()
         if !codes.isEmpty { trace.add(.note("codes", codes.joined(separator: " "))) }
+        trace.worstStatus = ordered.map(\.reply.status).max()
+        // The details of all would be too long for a line.
+        if let detail = ordered.lazy.compactMap(\.detail).first { trace.add(.note("detail", detail)) }
         return Reply(body: Self.body(ordered.map(\.reply)))
     }
 
@@ -129,7 +138,7 @@ struct EventsRoute: TenantRoute {
 
     private func outcome(of error: APIError) -> Outcome {
         if let limit = error.limit { services.counts.hit(limit) }
-        var outcome = Outcome(reply: Reply(error))
+        var outcome = Outcome(reply: Reply(error), detail: error.logDetail)
         outcome.trace.add(.count("refused", 1))
         return outcome
     }

@@ -66,7 +66,8 @@ struct OutcomesRoute: TenantRoute {
         let shared = services.shared
         // What this relay hasn't written yet comes before what it lists later.
         let times = [
-            shared.clock.now - Bounds.outcomeSettleTime.inMilliseconds, shared.deliveryLog.unwrittenSince,
+            shared.clock.now - shared.limits.outcomeSettleTime.inMilliseconds,
+            shared.deliveryLog.unwrittenSince,
             shared.queue.unwrittenSince,
         ]
         do throws(StorageError) {
@@ -123,7 +124,7 @@ extension FinalOutcome {
             writer.member("at", Timestamp(position.time).text)
             writer.member("status", push.status.rawValue)
             if let error = push.error { writer.member("reason", error) }
-            // Without a device, nothing was sent.
+            // Without a device, nothing was sent; a push that couldn't be made has an ID, too.
             if let device = push.deviceID {
                 writer.member("apnsID", push.id)
                 if let token = tokens[device] {

@@ -142,8 +142,8 @@ struct Dispatcher {
     func record(
         _ content: any PushContent, of key: SecretKey, _ results: [DeviceResult], among recipients: Recipients
     ) async {
-        let now = shared.clock.now
         if shared.deliveryLog.isCrowded { await waitForRoomInLog() }
+        let now = shared.clock.now
         let kept = shared.deliveryLog.kept
         let counted = kept.countedDevices(among: recipients)
         let (type, session) = (content.logType, content.sessionID)

@@ -120,7 +120,9 @@ extension Bounds {
     static let replyWaitRetryAfterSeconds = 5
     /// How old an outcome must be to be listed, so that none is added before a cursor: longer than relays take to write
     /// their log, and than well-kept clocks differ.
-    static let outcomeSettleTime: Duration = .seconds(5)
+    static func outcomeSettleTime(databaseTimeout: Duration) -> Duration { databaseTimeout + .seconds(2) }
+    /// Maximum waits for outcomes of a secret, each of which looks for them again and again.
+    static let outcomeWaitsPerSecretMax = 2
     /// How often a wait for outcomes looks for them.
     static let outcomePollInterval: Duration = .seconds(2)
     /// The longest time for which an agent's question to its user is open, and the usual one, in seconds.

@@ -27,22 +27,53 @@ extension SQLSession {
         throw SQLFailure(.other, .unavailable(logDetail: "an event's receipt changed too often"))
     }
 
-    /// Claims several events: new ones together with few statements, others one by one.
+    /// Claims several events with few statements.
+    ///
+    /// New ones are inserted together, and those that have a result are read together. The others, whose receipts can be
+    /// taken over, are claimed one by one.
     func claim(_ events: [EventClaim]) throws(SQLFailure) -> [Result<EventClaimResult, StorageError>] {
         guard events.count > 1 else { return try events.map(outcome(of:)) }
         // All claims use the same order, so that concurrent ones wait for each other less often.
         let inOrder = events.filter { !$0.key.hasLegacy }
             .sorted { ($0.key.primary.hex, $0.eventID) < ($1.key.primary.hex, $1.eventID) }
-        var claimed: Set<UUIDv7> = []
+        var known: [UUIDv7: EventClaimResult] = [:]
         for (chunk, filled) in Insertion.padded(inOrder) {
             let inserted = try execute(
                 statements.insertReceipts.sql(rows: filled.count), filled.flatMap(receiptValues))
-            // If some events weren't new, each is looked up; those just inserted are recognized by their claim.
-            if inserted == chunk.count { claimed.formUnion(chunk.map(\.id)) }
+            if inserted == chunk.count {
+                for event in chunk { known[event.id] = .claimed }
+            } else {
+                // Those just inserted are recognized by their claim.
+                for (key, ofSecret) in Dictionary(grouping: chunk, by: \.key) {
+                    known.merge(try results(of: ofSecret, key)) { one, _ in one }
+                }
+            }
         }
         return try events.map { event throws(SQLFailure) in
-            claimed.contains(event.id) ? .success(.claimed) : try outcome(of: event)
+            if let result = known[event.id] { return .success(result) }
+            return try outcome(of: event)
         }
+    }
+
+    /// The results of claims of one secret, as far as receipts decide them without a change.
+    private func results(
+        of events: [EventClaim], _ key: SecretKey
+    ) throws(SQLFailure) -> [UUIDv7: EventClaimResult] {
+        var receipts: [String: Receipt] = [:]
+        for (_, filled) in Insertion.padded(events) {
+            try query(
+                SQLStatements.receiptsOfEvents[filled.count] ?? "",
+                .anyHash(of: key) + filled.map { .text($0.eventID) }
+            ) { row throws(SQLFailure) in receipts[try row.text(6)] = try receipt(row) }
+        }
+        var results: [UUIDv7: EventClaimResult] = [:]
+        for event in events {
+            guard let receipt = receipts[event.eventID], receipt.expiresAt > event.at,
+                let result = result(of: event, receipt), result != .inProgress
+            else { continue }
+            results[event.id] = result
+        }
+        return results
     }
 
     private func outcome(
@@ -120,13 +151,16 @@ extension SQLSession {
             WHERE secret_hash IN (\(SQLStatements.anyHash)) AND event_id = ?
             """, .anyHash(of: event.key) + [.text(event.eventID)]
         ) { row throws(SQLFailure) in
-            receipts.append(
-                Receipt(
-                    hash: try row.hash(0), content: try row.text(1), claimID: try row.text(2),
-                    leaseUntil: try row.integer(3), answer: row.isNull(4) ? nil : try row.blob(4),
-                    expiresAt: try row.integer(5)))
+            receipts.append(try receipt(row))
         }
         return receipts.sorted { $0.hash == event.key.primary && $1.hash != event.key.primary }
+    }
+
+    private func receipt(_ row: SQLRow) throws(SQLFailure) -> Receipt {
+        Receipt(
+            hash: try row.hash(0), content: try row.text(1), claimID: try row.text(2),
+            leaseUntil: try row.integer(3), answer: row.isNull(4) ? nil : try row.blob(4),
+            expiresAt: try row.integer(5))
     }
 
     /// The result of a claim given a valid receipt; nil if the receipt's lease has expired and the claim may take it.

@@ -127,6 +127,21 @@ final class SQLStatements: Sendable {
             )
         })
 
+    /// Reads event receipts of one secret; by the number of events, one of ``Insertion/paddedSizes``.
+    ///
+    /// The parameters are the secret's hashes, then the events.
+    static let receiptsOfEvents = Dictionary(
+        uniqueKeysWithValues: Insertion.paddedSizes.map { events in
+            let places = Array(repeating: "?", count: events).joined(separator: ", ")
+            return (
+                events,
+                """
+                SELECT secret_hash, content_digest, claim_id, lease_until, answer, expires_at, event_id
+                FROM event_receipt WHERE secret_hash IN (\(anyHash)) AND event_id IN (\(places))
+                """
+            )
+        })
+
     private static let receiptColumns = [
         "secret_hash", "event_id", "content_digest", "claim_id", "lease_until", "expires_at",
         "actions",

@@ -40,7 +40,7 @@ struct CompletionTests {
             (["agent-bridge", "completion", "z"], ["zsh"]),
             (["agent-bridge", "pair", "--sch"], ["--scheme"]),
             (["agent-bridge", "serve", "--sch"], []),
-            (["agent-bridge", "pair", "--no"], ["--no-seal"]),
+            (["agent-bridge", "pair", "--no"], ["--no-code", "--no-seal"]),
             (["agent-bridge", "seal", "--event-type", "comp"], ["complete"]),
         ])
     func bash(words: [String], found: [String]) throws { #expect(try check.bash(words) == found) }

@@ -136,7 +136,7 @@ struct OpenAPIAnswerTests {
                     status: .failed, error: "Expired", createdAt: 1, deviceID: "gone")
             ])
             await relay.writeLog()
-            relay.pass(Bounds.outcomeSettleTime + .seconds(1))
+            relay.pass(Bounds.outcomeSettleTime(databaseTimeout: .seconds(5)) + .seconds(1))
             let response = await relay.post("/v1/outcomes", ["secret": secret])
             #expect(response.json["outcomes"]?.array?.count == 7)
             schema.expect(response, isDescribedBy: document["paths"]?["/v1/outcomes"]?["post"])

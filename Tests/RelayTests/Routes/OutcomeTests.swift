@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Final outcomes", .timeLimit(.minutes(2)))
 struct OutcomeTests {
-    private static let settled = Bounds.outcomeSettleTime + .milliseconds(1)
+    private static let settled = Bounds.outcomeSettleTime(databaseTimeout: .seconds(5)) + .milliseconds(1)
 
     private static func post(_ relay: RelayFixture, _ members: JSON.Value = [:]) async -> JSON.Value {
         var body = members.object ?? JSON.Object()
@@ -120,6 +120,28 @@ struct OutcomeTests {
         }
     }
 
+    @Test("A secret may wait twice for outcomes, and still for replies")
+    func manyWaits() async throws {
+        var options = RelayFixture.Options()
+        options.replies.perSecretMax = 1
+        try await RelayFixture.with(options) { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            async let first = Self.post(relay, ["timeout": 50])
+            async let second = Self.post(relay, ["timeout": 50])
+            #expect(await relay.until { $0.services.shared.replies.figures.waiting == 2 })
+            let third = await Self.post(relay, ["timeout": 50])
+            #expect(third["code"] == "rate_limited")
+            async let reply = relay.post(
+                "/v1/reply/wait", ["secret": .string(RelayFixture.secret), "eventID": "e", "timeout": 50])
+            #expect(await relay.until { $0.services.shared.replies.figures.waiting == 3 })
+            relay.replies.finish()
+            let pages = await [first, second]
+            #expect(pages.allSatisfy { $0["outcomes"] == [] })
+            let status = await reply.status
+            #expect(status == 200)
+        }
+    }
+
     @Test("A wait ends at its timeout, when the database fails and when its client is gone")
     func endsOfWaits() async throws {
         var options = RelayFixture.Options()
@@ -142,7 +164,7 @@ struct OutcomeTests {
     @Test("A secret's waits are bounded, and a secret without devices gets none")
     func bounds() async throws {
         var options = RelayFixture.Options()
-        options.replies.perSecretMax = 1
+        options.replies.outcomesPerSecretMax = 1
         options.rates = RateLimitConfiguration(unknownSecretsPerMinute: 2)
         try await RelayFixture.with(options) { relay in
             relay.storage.add("aa00", under: RelayFixture.key)

@@ -24,6 +24,14 @@ final class ReplyWait: Sendable {
         state = Lock(State(known: known))
     }
 
+    /// What the wait counts against.
+    struct Share: Hashable {
+        let secretHash: SecretHash
+        let isOfOutcomes: Bool
+    }
+
+    var share: Share { Share(secretHash: event.key.primary, isOfOutcomes: goal == .outcomes) }
+
     var known: Acknowledgement? {
         get { state.withLock(\.known) }
         set { state.withLock { $0.known = newValue } }

@@ -10,8 +10,10 @@ import Storage
 final class ReplyWaits: Sendable {
     /// Limits.
     struct Options: Sendable {
-        /// Maximum concurrent waits of a secret.
+        /// Maximum concurrent waits of a secret for replies and results.
         var perSecretMax = Bounds.replyWaitsPerSecretMax
+        /// Maximum concurrent waits of a secret for outcomes.
+        var outcomesPerSecretMax = Bounds.outcomeWaitsPerSecretMax
         /// Maximum concurrent waits of the process; a further one ends the longest one.
         var totalMax = Bounds.replyWaitsMax
         /// The pause between two queries of the database.
@@ -68,7 +70,7 @@ final class ReplyWaits: Sendable {
     private struct State {
         var waits: [UInt64: ReplyWait] = [:]
         var byEvent: [EventName: Set<UInt64>] = [:]
-        var bySecret: [SecretHash: Int] = [:]
+        var bySecret: [ReplyWait.Share: Int] = [:]
         var lastNumber: UInt64 = 0
         /// Why the last query of the database failed.
         var failure: StorageError?
@@ -81,7 +83,7 @@ final class ReplyWaits: Sendable {
             lastNumber += 1
             waits[lastNumber] = wait
             if wait.goal != .outcomes { byEvent[wait.event, default: []].insert(lastNumber) }
-            bySecret[wait.event.key.primary, default: 0] += 1
+            bySecret[wait.share, default: 0] += 1
             wait.number = lastNumber
         }
 
@@ -90,8 +92,7 @@ final class ReplyWaits: Sendable {
             guard let wait = waits.removeValue(forKey: number) else { return nil }
             byEvent[wait.event]?.remove(number)
             if byEvent[wait.event]?.isEmpty == true { byEvent[wait.event] = nil }
-            let secret = wait.event.key.primary
-            bySecret[secret] = bySecret[secret].flatMap { $0 > 1 ? $0 - 1 : nil }
+            bySecret[wait.share] = bySecret[wait.share].flatMap { $0 > 1 ? $0 - 1 : nil }
             return wait
         }
 
@@ -226,9 +227,8 @@ final class ReplyWaits: Sendable {
                 oldest = wait
                 return true
             }
-            guard state.bySecret[wait.event.key.primary, default: 0] < options.perSecretMax else {
-                return false
-            }
+            let most = wait.goal == .outcomes ? options.outcomesPerSecretMax : options.perSecretMax
+            guard state.bySecret[wait.share, default: 0] < most else { return false }
             if state.waits.count >= options.totalMax, let first = state.waits.keys.min() {
                 oldest = state.remove(first)
             }

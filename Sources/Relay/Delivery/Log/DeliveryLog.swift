@@ -24,15 +24,26 @@ final class DeliveryLog: Sendable {
         var pause: @Sendable (Duration) async -> Void = { duration in try? await Task.sleep(for: duration) }
     }
 
+    private struct Rows {
+        var rows: [Delivery]
+        /// When the oldest of the pushes ended, which needn't be the first.
+        var since: EpochMilliseconds
+
+        mutating func add(_ row: consuming Delivery) {
+            since = min(since, row.createdAt)
+            rows.append(row)
+        }
+    }
+
     private struct Waiting: BatchBuffer {
         let options: Options
         /// Batches to write, all but the last full; a row stays where it was appended until it is written.
-        var batches: [[Delivery]] = []
+        var batches: [Rows] = []
         /// The number of their pushes.
         var count = 0
         /// Pushes taken out for writing but not written yet.
         var inHand = 0
-        /// When the first of these ended.
+        /// When the oldest of these ended.
         var inHandSince: EpochMilliseconds?
         var dropped = 0
         /// Pushes that were never written, in total.
@@ -55,20 +66,22 @@ final class DeliveryLog: Sendable {
                 lost += UInt64(pushes)
                 return
             }
-            if batches.isEmpty || batches[batches.count - 1].count >= options.batchMax { batches.append([]) }
-            batches[batches.count - 1].append(row)
+            if batches.isEmpty || batches[batches.count - 1].rows.count >= options.batchMax {
+                batches.append(Rows(rows: [], since: row.createdAt))
+            }
+            batches[batches.count - 1].add(row)
             count += pushes
         }
 
         /// Takes the oldest batch, which may be empty, and the number of pushes dropped since the last one.
         mutating func takeBatch() -> (rows: [Delivery], dropped: Int)? {
             guard !batches.isEmpty || dropped > 0 else { return nil }
-            let rows = batches.isEmpty ? [] : batches.removeFirst()
-            inHand = rows.pushCount
-            inHandSince = rows.first?.createdAt
+            let batch: Rows? = batches.isEmpty ? nil : batches.removeFirst()
+            inHand = batch?.rows.pushCount ?? 0
+            inHandSince = batch?.since
             count -= inHand
             defer { dropped = 0 }
-            return (rows, dropped)
+            return (batch?.rows ?? [], dropped)
         }
     }
 
@@ -108,7 +121,10 @@ final class DeliveryLog: Sendable {
 
     /// About when the oldest of the pushes ended that aren't in the database yet; `nil` if all are.
     var unwrittenSince: EpochMilliseconds? {
-        writer.withBuffer { $0.inHandSince ?? $0.batches.first?.first?.createdAt }
+        writer.withBuffer { waiting in
+            let oldest = waiting.batches.map(\.since).min()
+            return [waiting.inHandSince, oldest].compactMap(\.self).min()
+        }
     }
 
     /// Which results are appended, other than the ends of queued pushes.

@@ -88,6 +88,8 @@ struct DeliveryLimits: Sendable {
     var activityInterval: Duration = .seconds(15)
     /// How much longer than `eventDeadline` an event's receipt is leased: time for its storage calls and clock skew.
     var claimLeaseMargin = Bounds.claimLeaseMargin(databaseTimeout: .seconds(5))
+    /// How old an outcome must be to be listed.
+    var outcomeSettleTime = Bounds.outcomeSettleTime(databaseTimeout: .seconds(5))
 }
 
 /// The services of the routes on one loop.

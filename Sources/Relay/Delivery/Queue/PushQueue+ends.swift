@@ -53,10 +53,15 @@ extension PushQueue {
     /// Writes a batch, logs its unlogged rows and removes the registrations that it marks as gone.
     private func store(_ batch: UnwrittenEnds.Batch) async throws(StorageError) {
         let leased = try await storage.settle(batch.ends.map(\.settlement), logging: batch.isLogged)
-        let written = writer.withBuffer { $0.unwritten.wrote(batch, leased: leased) }
+        let written = writer.withBuffer { state in
+            let written = state.unwritten.wrote(batch, leased: leased)
+            // At once, so that there is no moment in which neither the queue nor the log says that they are unwritten.
+            deliveryLog.append(written.unlogged)
+            return written
+        }
         if written.notLeased > 0 { log(.debug, "queue.not_held", [.count("pushes", written.notLeased)]) }
-        deliveryLog.append(written.unlogged)
         await remove(written.removals)
+        writer.withBuffer { $0.unwritten.removed() }
         writer.withBuffer(\.endsWritten)?()
     }
 

@@ -45,8 +45,10 @@ struct UnwrittenEnds {
     /// Oldest first.
     private var waiting: [Waiting] = []
     private var inHand = 0
-    /// When the first of the pushes ended whose ends are being written.
+    /// When the oldest of the pushes ended whose ends are being written.
     private var inHandSince: EpochMilliseconds?
+    /// When the oldest of the pushes ended whose devices are being removed.
+    private var removingSince: EpochMilliseconds?
     /// New leases of pushes that were claimed again while their ends were being written.
     private var leases: [String: Lease] = [:]
     /// Ends that the database refused, oldest first.
@@ -70,7 +72,9 @@ struct UnwrittenEnds {
     var count: Int { waiting.count + inHand + refused.count }
 
     /// About when the oldest of the pushes ended whose ends wait, other than the refused ones.
-    var oldest: EpochMilliseconds? { inHandSince ?? waiting.lazy.compactMap(\.end.endedAt).first }
+    var oldest: EpochMilliseconds? {
+        [inHandSince, removingSince, waiting.lazy.compactMap(\.end.endedAt).min()].compactMap(\.self).min()
+    }
 
     /// How many of them the database refused.
     var refusedCount: Int { refused.count }
@@ -113,7 +117,7 @@ struct UnwrittenEnds {
         let ends = waiting.prefix(batchMax).prefix { $0.isLogged == isLogged }.map(\.end)
         waiting.removeFirst(ends.count)
         inHand = ends.count
-        inHandSince = ends.lazy.compactMap(\.endedAt).first
+        inHandSince = ends.lazy.compactMap(\.endedAt).min()
         return Batch(ends: ends, isLogged: isLogged)
     }
 
@@ -160,8 +164,12 @@ struct UnwrittenEnds {
                 written.unlogged.append(delivery)
             }
         }
+        removingSince = written.removals.map(\.at).min()
         return written
     }
+
+    /// Records that the registrations marked as gone in a written batch have been removed.
+    mutating func removed() { removingSince = nil }
 
     /// Records that a batch wasn't written.
     ///
