@@ -368,6 +368,13 @@ export interface PushResult {
     }[];
 }
 
+/** The result of one of several events; 202 if it was `async`. */
+export type EventResult = { eventID: string } & (
+    | (PushResult & { status: 200 })
+    | { ok: true; status: 202 }
+    | { ok: false; status: number; error: string; code: string; field?: string; retryAfter?: number }
+);
+
 /** The last request of an agent (`/mcp`): less than 60 seconds ago, less than 5 minutes ago, or earlier. */
 export interface Agent {
     usedAt: string;
@@ -608,6 +615,11 @@ export class Relay {
     /** Pushes an event to all devices of the secret. With `async: true` it is only stored, and there are no results. */
     event(event: RelayEvent & Async, options?: RequestOptions): Promise<{ ok: true }>;
     event(event: RelayEvent & { async?: false }, options?: RequestOptions): Promise<PushResult>;
+    /**
+     * Pushes up to 100 events at once, and returns a result for each, in their order. Send those with the status 429 or 5xx again,
+     * with their `eventID`, after `retryAfter` seconds.
+     */
+    events(events: readonly (RelayEvent & { async?: boolean })[], options?: RequestOptions): Promise<EventResult[]>;
     /** Pushes a notification to all devices of the secret, or to one. */
     notify(notification: RelayNotification, options: RequestOptions & NotifyOptions & Async): Promise<{ ok: true }>;
     notify(

@@ -98,11 +98,18 @@ export class Relay {
      */
     async event(event, { signal, ...rest } = {}) {
         checkMembers(rest, [], "options");
-        checkRequest("event", event);
-        if (event.sealed !== undefined && (event.title !== undefined || event.body !== undefined)) {
-            throw new TypeError("an event with sealed must have neither title nor body");
-        }
-        return this.#post("/v1/event", await withEventID(event), signal);
+        return this.#post("/v1/event", await eventMembers(event), signal);
+    }
+
+    /**
+     * Pushes up to 100 events at once. Returns a result for each, in their order, with its `status` and `eventID`: what `event`
+     * returns, or the error's `code`. Send those with the status 429 or 5xx again, with their `eventID`, after `retryAfter` seconds.
+     */
+    async events(events, { signal, ...rest } = {}) {
+        checkMembers(rest, [], "options");
+        const members = await Promise.all(events.map(eventMembers));
+        const { results } = await this.#post("/v1/events", { events: members }, signal);
+        return results.map((result, position) => ({ eventID: members[position].eventID, ...result }));
     }
 
     /** Pushes a notification to all devices of the secret, or to the one with `deviceToken`. */
@@ -267,6 +274,15 @@ export class Relay {
             ? this.#requests.post(path, members, { bearer: this.#secret, signal, longer })
             : this.#requests.post(path, { secret: this.#secret, ...members }, { signal, longer });
     }
+}
+
+/** The members of an event, after checks. */
+async function eventMembers(event) {
+    checkRequest("event", event);
+    if (event.sealed !== undefined && (event.title !== undefined || event.body !== undefined)) {
+        throw new TypeError("an event with sealed must have neither title nor body");
+    }
+    return withEventID(event);
 }
 
 async function withEventID(members) {

@@ -375,6 +375,18 @@ test("an event is acknowledged, replied to and waited for", async () => {
     });
 });
 
+test("several events get a result each, with the ID under which to send it again", async () => {
+    const results = [{ status: 200, ok: true, sent: 1, failed: 0 }, { status: 429, ok: false, error: "Later.", code: "rate_limited", retryAfter: 3 }];
+    await withRelay([{ body: { ok: true, results } }], async (relay, server) => {
+        const answer = await relay.events([{ eventType: "complete", eventID: "e" }, { eventType: "error" }]);
+        const [first, second] = server.received[0].body.events;
+        assert.deepEqual([server.received[0].path, first, second.eventType], ["/v1/events", { eventType: "complete", eventID: "e" }, "error"]);
+        assert.match(second.eventID, /^[0-9a-f]{32}$/);
+        assert.deepEqual(answer, [{ eventID: "e", ...results[0] }, { eventID: second.eventID, ...results[1] }]);
+        await assert.rejects(relay.events([{ eventType: "complete", sealed: "AQ", title: "t" }]), TypeError);
+    });
+});
+
 test("outcomes are listed and waited for, each page after the one before", async () => {
     const push = { type: "push", at: "2026-11-23T12:40:02.004Z", status: "sent", apnsID: "1", eventType: "error" };
     await withRelay([{ body: { ok: true, outcomes: [push], cursor: "1-0-1-" } }, { body: { ok: true, outcomes: [], cursor: "1-0-1-" } }],

@@ -84,6 +84,10 @@ export async function sender(pairing: Pairing, signal: AbortSignal): Promise<num
     if (answers[0]?.includes("SQLite")) return answers.length;
     // @ts-expect-error: a question without a text
     await Envelope.seal({ keys: pairing.keys, type: "permission", content: { title: "Question", request: { questions: [{}] } } });
+    for (const result of await relay.events([{ eventType: "complete", sessionID: "s" }])) {
+        if (!result.ok) throw new Error(`${result.eventID}: ${result.code}, ${result.retryAfter ?? 0}`);
+        if (result.status === 200 && result.sent === 0) throw new Error(result.eventID);
+    }
     const { outcomes, cursor } = await relay.outcomes({ timeout: 10 });
     for (const outcome of outcomes) if (outcome.type === "push" && outcome.status === "failed") throw new Error(outcome.reason);
     // @ts-expect-error: a cursor and a time

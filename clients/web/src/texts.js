@@ -205,6 +205,7 @@ export const texts = {
         heading: "Access tokens", hint: "A program with a token can ring this pairing's devices and nothing else.", none: "There are no tokens.",
         name: "For what", make: "Make a token", made: "The token is made.", once: "Copy the token now: it is never shown again.",
         copy: "Copy token", copied: "Copied.",
+        notCopied: "The browser didn't allow it. Select the token and copy it.",
         created: (when) => `Made ${when}`, used: (when) => `Used ${when}`, unused: "Never used", expires: (date) => `Until ${date}`,
         revoke: "Revoke", revokeTitle: (name) => `Revoke ${name}?`, revokeText: "Programs that use it can't ring any more.", revoked: "Revoked.",
         old: "This relay has no access tokens. It needs a newer version.",

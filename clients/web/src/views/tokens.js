@@ -54,9 +54,9 @@ export function tokensCard(pairing, announce) {
 function madePart(token, announce) {
     const copied = h("span", { class: "quiet" });
     const copy = async () => {
-        await navigator.clipboard.writeText(token);
-        fill(copied, words.copied);
-        announce(words.copied);
+        const isCopied = await navigator.clipboard.writeText(token).then(() => true, () => false);
+        fill(copied, isCopied ? words.copied : words.notCopied);
+        announce(isCopied ? words.copied : words.notCopied);
     };
     return [h("p", {}, words.once), h("p", {}, h("code", { id: "token" }, token)),
         h("div", { class: "buttons" }, h("button", { id: "copy-token", class: "button primary", type: "button", onclick: () => void copy() }, words.copy), copied)];
