@@ -105,7 +105,7 @@ struct MySQLDatabase: ServerDatabase {
     }
 
     private func administer() throws -> MySQLConnection {
-        let connection = try MySQLConnection.open(administrator, options: ServerOptions())
+        let connection = try MySQLConnection.open(administrator, options: .patient)
         connection.deadline = .now + .seconds(30)
         return connection
     }

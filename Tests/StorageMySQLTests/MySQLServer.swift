@@ -1,5 +1,6 @@
 import Glibc
 import Storage
+import StorageContract
 import StorageMySQL
 import Testing
 
@@ -54,7 +55,7 @@ struct MySQLServer: Sendable, CustomTestStringConvertible {
     /// Connects as the administrator, or otherwise.
     static func connect(
         to database: String = "mysql", host: String = "127.0.0.1", account: String? = nil,
-        options: String = "", server: ServerOptions = ServerOptions(), on place: MySQLServer = mariadb
+        options: String = "", server: ServerOptions = .patient, on place: MySQLServer = mariadb
     ) throws -> MySQLConnection {
         let url = try url(database: database, host: host, account: account, options: options, on: place)
         let connection = try MySQLConnection.open(try MySQLLocation(url: url), options: server)

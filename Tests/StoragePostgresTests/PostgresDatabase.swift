@@ -51,7 +51,7 @@ struct PostgresServer: Sendable {
 
     /// A connection past the storage, for what it would never do itself.
     static func connect(_ location: PostgresLocation) throws(SQLFailure) -> PostgresConnection {
-        let connection = try PostgresConnection.open(location, options: ServerOptions())
+        let connection = try PostgresConnection.open(location, options: .patient)
         connection.deadline = .now + .seconds(30)
         return connection
     }
