@@ -101,8 +101,8 @@ struct EventsRoute: TenantRoute {
         let claimed = await Dispatcher(services: services).claim(
             dispatches.filter { events[$0.key]?.isAsync == false })
         let started = tenant.started
-        // why: confined to the loop that runs the tasks
-        nonisolated(unsafe) let (route, outcomes) = (self, outcomes)
+        nonisolated(unsafe) let route = self  // why: confined to the loop that runs the tasks
+        nonisolated(unsafe) let outcomes = outcomes  // why: confined to the loop that runs the tasks
         let tasks = dispatches.sorted { $0.key < $1.key }.map { position, dispatch in
             services.loop.spawn { _ in
                 outcomes.byPosition[position] = await route.send(
