@@ -33,6 +33,8 @@ package struct Delivery: Hashable, Sendable {
     package let deviceID: String?
     /// For each further push its ID and its device's, without separators.
     package private(set) var others: String
+    /// The ID by which the event is acknowledged; nil if it has none, and in rows written before this column existed.
+    package let eventID: String?
 
     /// Creates a delivery from its columns.
     ///
@@ -40,7 +42,8 @@ package struct Delivery: Hashable, Sendable {
     /// two characters: an unusual answer from APNs must not make the whole batch fail.
     package init(
         id: String, secretHash: SecretHash, eventType: String, sessionID: String, status: DeliveryStatus,
-        error: String?, createdAt: EpochMilliseconds, deviceID: String? = nil, others: String = ""
+        error: String?, createdAt: EpochMilliseconds, deviceID: String? = nil, others: String = "",
+        eventID: String? = nil
     ) {
         self.id = id
         self.secretHash = secretHash
@@ -51,6 +54,7 @@ package struct Delivery: Hashable, Sendable {
         self.createdAt = createdAt
         self.deviceID = deviceID
         self.others = others
+        self.eventID = eventID
     }
 
     /// Adds a push that ended like the others; false if it needs another row: the row is full, or an ID isn't a UUID.
@@ -96,13 +100,14 @@ package struct Delivery: Hashable, Sendable {
     private func single(_ id: String, _ deviceID: String?) -> Delivery {
         Delivery(
             id: id, secretHash: secretHash, eventType: eventType, sessionID: sessionID, status: status,
-            error: error, createdAt: createdAt, deviceID: deviceID)
+            error: error, createdAt: createdAt, deviceID: deviceID, eventID: eventID)
     }
 
     /// Throws if a value can't be stored unchanged.
     func validate() throws(StorageError) {
         try StorageText.check(eventType, field: "eventType", bytes: StorageLimits.eventTypeBytes)
         try StorageText.check(sessionID, field: "sessionID", bytes: StorageLimits.sessionIDBytes)
+        try StorageText.check(eventID ?? "", field: "eventID", bytes: StorageLimits.eventIDBytes)
         try Self.checkDevice(deviceID)
     }
 
@@ -122,16 +127,16 @@ extension Collection<Delivery> {
 extension [Delivery] {
     /// Throws if a value can't be stored unchanged; every driver calls this first.
     package func validate() throws(StorageError) {
-        var checked: (eventType: String, sessionID: String)?
+        var checked: Delivery?
         for index in indices {
             // The rows of one event have the same texts.
             if let checked, checked.eventType == self[index].eventType,
-                checked.sessionID == self[index].sessionID
+                checked.sessionID == self[index].sessionID, checked.eventID == self[index].eventID
             {
                 try Delivery.checkDevice(self[index].deviceID)
             } else {
                 try self[index].validate()
-                checked = (self[index].eventType, self[index].sessionID)
+                checked = self[index]
             }
         }
     }

@@ -35,8 +35,9 @@ struct DeliveryWrites {
     private static func insertion(rows: Int) -> String {
         """
         INSERT OR FAIL INTO delivery_log
-            (id, secret_hash, event_type, session_id, status, error, created_at, device_id, others)
-        VALUES \(Array(repeating: "(?, ?, ?, ?, ?, ?, ?, ?, ?)", count: rows).joined(separator: ", "))
+            (id, secret_hash, event_type, session_id, status, error, created_at, device_id, others,
+             event_id)
+        VALUES \(Array(repeating: "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", count: rows).joined(separator: ", "))
         """
     }
 }
@@ -68,5 +69,6 @@ extension SQLiteBinder {
         integer(delivery.createdAt)
         text(delivery.deviceID)
         text(delivery.others.isEmpty ? nil : delivery.others)
+        text(delivery.eventID)
     }
 }

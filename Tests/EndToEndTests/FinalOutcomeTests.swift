@@ -30,6 +30,7 @@ struct FinalOutcomeTests {
             stack, "/v1/outcomes", ["cursor": start["cursor"] ?? nil, "timeout": 20])
         let push = try #require(page["outcomes"]?.array?.first)
         #expect(push["type"] == "push" && push["status"] == "sent" && push["apnsID"] == apnsID)
+        #expect(push["eventID"] == "per_1")
         #expect(page["outcomes"]?.array?.count == 1)
 
         let replied = try await post(stack, "/v1/reply", ["eventID": "per_1", "action": "once"])

@@ -8,9 +8,9 @@ private func fillWithOutcomes(
     _ storage: any Storage, _ key: SecretKey, _ name: String = ""
 ) async throws -> [String] {
     let devices = (0..<3).map { Samples.device(key, "token \($0)") }
-    let shared = Samples.delivery(key, at: start, toAll: devices)
+    let shared = Samples.delivery(key, at: start, toAll: devices, of: "é")
     let failed = Samples.delivery(
-        key, id: name + "b", status: .failed, error: "Unregistered", at: start + 1, to: "a")
+        key, id: name + "b", status: .failed, error: "Unregistered", at: start + 1, to: "a", of: "e")
     let capital = Samples.delivery(key, id: name + "B", at: start + 1, to: "a")
     try await storage.append([failed, shared, capital])
     for id in ["é", "E", "e"] {
@@ -21,8 +21,8 @@ private func fillWithOutcomes(
     _ = try await storage.acknowledge(EventName("e", of: key), reply: nil, at: start + 1)
     _ = try await storage.acknowledge(EventName("E", of: key), reply: reply, at: start + 1)
     _ = try await storage.acknowledge(EventName("é", of: key), reply: EventReply(sealed: "AQ"), at: start + 2)
-    return shared.singles.map { "\($0.id) sent" } + [
-        name + "B sent", name + "b failed Unregistered", "E seen", "e seen", "é seen", "E once é🦊", "é AQ",
+    return shared.singles.map { "\($0.id) sent é" } + [
+        name + "B sent", name + "b failed Unregistered e", "E seen", "e seen", "é seen", "E once é🦊", "é AQ",
     ]
 }
 
@@ -30,7 +30,7 @@ private func fillWithOutcomes(
 private func words(_ outcome: FinalOutcome) -> String {
     switch outcome.content {
     case .push(let push):
-        ([push.id, push.status.rawValue, push.error].compactMap(\.self)).joined(separator: " ")
+        [push.id, push.status.rawValue, push.error, push.eventID].compactMap(\.self).joined(separator: " ")
     case .acknowledgement: outcome.position.id + " seen"
     case .reply(let reply):
         [outcome.position.id, reply.action, reply.text, reply.sealed].compactMap(\.self).joined(

@@ -43,11 +43,11 @@ package enum Samples {
     package static func delivery(
         _ key: SecretKey, id: String = Samples.id().text, sessionID: String = "ses_1",
         status: DeliveryStatus = .sent, error: String? = nil, at time: EpochMilliseconds = time,
-        to device: String? = nil
+        to device: String? = nil, of eventID: String? = nil
     ) -> Delivery {
         Delivery(
             id: id, secretHash: key.primary, eventType: "complete", sessionID: sessionID, status: status,
-            error: error, createdAt: time, deviceID: device)
+            error: error, createdAt: time, deviceID: device, eventID: eventID)
     }
 
     /// A device that isn't stored.
@@ -60,9 +60,9 @@ package enum Samples {
     /// A row for a push to each of some devices.
     package static func delivery(
         _ key: SecretKey, status: DeliveryStatus = .sent, error: String? = nil, at time: EpochMilliseconds,
-        toAll devices: [Device]
+        toAll devices: [Device], of eventID: String? = nil
     ) -> Delivery {
-        var row = delivery(key, status: status, error: error, at: time, to: devices[0].id)
+        var row = delivery(key, status: status, error: error, at: time, to: devices[0].id, of: eventID)
         for device in devices.dropFirst() {
             let isAdded = row.add(id: id().text, deviceID: device.id)
             #expect(isAdded)
@@ -96,7 +96,7 @@ package enum Samples {
     ) -> Settlement {
         let delivery = Delivery(
             id: push.id, secretHash: push.secretHash, eventType: push.eventType, sessionID: push.sessionID,
-            status: status, error: error, createdAt: time, deviceID: push.deviceID)
+            status: status, error: error, createdAt: time, deviceID: push.deviceID, eventID: push.eventID)
         return Settlement(id: push.id, secretHash: push.secretHash, owner: owner, end: .over(delivery))
     }
 

@@ -36,7 +36,8 @@ enum Filling {
                 sessionID: index == 3 ? long : texts[index % texts.count],
                 status: index.isMultiple(of: 2) ? .sent : .failed,
                 error: index.isMultiple(of: 2) ? nil : texts[index % texts.count],
-                createdAt: Samples.time + Int64(index % 7))
+                createdAt: Samples.time + Int64(index % 7),
+                eventID: index.isMultiple(of: 3) ? nil : "event \(index)" + texts[index % texts.count])
         }
         try await storage.append(deliveries)
         let all = (0..<3).map { Samples.device(key($0), "token \($0)") }

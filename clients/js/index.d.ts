@@ -539,6 +539,8 @@ export type Outcome =
         device?: string;
         /** Whether the device is no longer registered. */
         removed?: boolean;
+        /** The event by which it is acknowledged, if it has one. */
+        eventID?: string;
         eventType: string; sessionID?: string;
     }
     | { type: "acknowledgement"; at: string; eventID: string }

@@ -64,15 +64,17 @@ struct ConsoleTrace: Sendable {
         let matching = devices.filter {
             end.utf8.count >= 4 && $0.maskedToken.lowercased().hasSuffix(end)
         }.map(\.id)
-        func isWanted(_ id: String, _ device: String?) -> Bool {
+        func isWanted(_ id: String, _ device: String?, of eventID: String? = nil) -> Bool {
             pushes.contains(id.lowercased()) || device.map(matching.contains) ?? false
+                || eventID?.utf8.elementsEqual(text.utf8) ?? false
         }
         let rows = try await storage.newestDeliveries(of: key, count: limit).singles
         let waiting = try await storage.waitingPushes(of: hash, after: nil, limit: limit)
         return Finding(
             hash: hash, devices: Dictionary(devices.map { ($0.id, $0) }) { $1 }, state: state,
             acknowledgement: try await storage.acknowledgements(of: [event], at: now)[event],
-            ended: Array(rows.filter { isWanted($0.id, $0.deviceID) }.prefix(Bounds.consoleRowsMax)),
+            ended: Array(
+                rows.filter { isWanted($0.id, $0.deviceID, of: $0.eventID) }.prefix(Bounds.consoleRowsMax)),
             waiting: Array(waiting.filter { isWanted($0.id, $0.deviceID) }.prefix(Bounds.consoleRowsMax)))
     }
 

@@ -133,6 +133,7 @@ extension FinalOutcome {
                     writer.member("removed", true)
                 }
             }
+            if let eventID = push.eventID { writer.member("eventID", eventID) }
             writer.member("eventType", push.eventType)
             if !push.sessionID.isEmpty { writer.member("sessionID", push.sessionID) }
         case .acknowledgement:

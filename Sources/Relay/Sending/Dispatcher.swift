@@ -82,7 +82,8 @@ struct Dispatcher {
         if report.muted > 0 { trace.add(.count("muted", report.muted)) }
         if report.queued > 0 { trace.add(.count("queued", report.queued)) }
         if !pushes.isEmpty { trace.add(.count("activities", pushes.count)) }
-        await record(dispatch.content, of: dispatch.tenant, results, among: notified)
+        await record(
+            dispatch.content, of: dispatch.tenant, results, among: notified, eventID: dispatch.origin.event)
         return DispatchResult(report)
     }
 
@@ -138,9 +139,13 @@ struct Dispatcher {
     /// Queued pushes are logged when they end, and muted ones never. Waits while the log is crowded, which slows down
     /// senders.
     ///
-    /// - Parameter recipients: The devices that were notified.
+    /// - Parameters:
+    ///   - recipients: The devices that were notified.
+    ///   - eventID: The ID by which the event is acknowledged.
     func record(
-        _ content: any PushContent, of key: SecretKey, _ results: [DeviceResult], among recipients: Recipients
+        _ content: any PushContent, of key: SecretKey, _ results: [DeviceResult],
+        among recipients: Recipients,
+        eventID: String? = nil
     ) async {
         if shared.deliveryLog.isCrowded { await waitForRoomInLog() }
         let now = shared.clock.now
@@ -162,7 +167,8 @@ struct Dispatcher {
             rows.append(
                 Delivery(
                     id: id, secretHash: key.primary, eventType: type, sessionID: session,
-                    status: error == nil ? .sent : .failed, error: error, createdAt: now, deviceID: device))
+                    status: error == nil ? .sent : .failed, error: error, createdAt: now, deviceID: device,
+                    eventID: eventID))
         }
         shared.deliveryLog.append(rows)
     }

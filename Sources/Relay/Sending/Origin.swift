@@ -27,7 +27,8 @@ enum Origin: Sendable, Equatable {
     var event: String? {
         switch self {
         case .repetition(let event, _), .quietHours(let event?, _): event
-        case .request, .asynchronous, .schedule, .quietHours, .acknowledgement: receiptID
+        case .request, .asynchronous, .schedule, .quietHours: receiptID
+        case .acknowledgement: nil
         }
     }
 

@@ -75,6 +75,7 @@ extension SQLSession {
             block.add(delivery.createdAt)
             block.add(delivery.deviceID)
             block.add(delivery.others.isEmpty ? nil : delivery.others)
+            block.add(delivery.eventID)
         }
         return block
     }
@@ -85,13 +86,13 @@ extension SQLSession {
 
     private func insert(_ deliveries: ArraySlice<Delivery>, _ insertion: Insertion) throws(SQLFailure) {
         var values: [SQLValue] = []
-        values.reserveCapacity(9 * deliveries.count)
+        values.reserveCapacity(10 * deliveries.count)
         for delivery in deliveries {
             values += [
                 .text(delivery.id), .hash(delivery.secretHash), .text(delivery.eventType),
                 .text(delivery.sessionID), .text(delivery.status.rawValue), .text(delivery.error),
                 .integer(delivery.createdAt), .text(delivery.deviceID),
-                delivery.others.isEmpty ? .null : .text(delivery.others),
+                delivery.others.isEmpty ? .null : .text(delivery.others), .text(delivery.eventID),
             ]
         }
         _ = try execute(insertion.sql(rows: deliveries.count), values)
@@ -106,7 +107,7 @@ extension Delivery {
             id: try row.text(0), secretHash: try row.hash(1), eventType: try row.text(2),
             sessionID: try row.text(3), status: status, error: try row.optionalText(5),
             createdAt: try row.integer(6), deviceID: try row.optionalText(7),
-            others: try row.optionalText(8) ?? "")
+            others: try row.optionalText(8) ?? "", eventID: try row.optionalText(9))
     }
 }
 

@@ -62,9 +62,9 @@ final class SQLStatements: Sendable {
         // The rows can't change between being read and being deleted.
         logRemovedPushes = insertUnlessPresent(
             """
-            INTO delivery_log (\(Self.deliveryColumns.dropLast().joined(separator: ", ")))
+            INTO delivery_log (\(Self.deliveryColumns.filter { $0 != "others" }.joined(separator: ", ")))
             SELECT id, secret_hash, event_type, session_id, '\(DeliveryStatus.failed.rawValue)',
-                '\(Delivery.deviceRemoved)', ?, device_id
+                '\(Delivery.deviceRemoved)', ?, device_id, event_id
             FROM pending_push WHERE secret_hash = ? AND device_id = ? AND lease_owner IS NULL\(lockingRows)
             """)
         page = Self.page(of: "delivery_log", Self.deliveryColumns, id: bytewise("id"))
@@ -150,7 +150,7 @@ final class SQLStatements: Sendable {
     /// The columns of `delivery_log`, in the order in which ```SQLSession``` reads and writes them.
     static let deliveryColumns = [
         "id", "secret_hash", "event_type", "session_id", "status", "error", "created_at", "device_id",
-        "others",
+        "others", "event_id",
     ]
 
     /// The columns of `pending_push`, in the order in which ```SQLSession``` reads and writes them.

@@ -11,6 +11,8 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
     case sharedLogRows = 3
     /// Access tokens.
     case accessTokens = 4
+    /// Log rows that name their event.
+    case loggedEvents = 5
 
     /// What the step does, for `relay migrate`.
     package var summary: String {
@@ -19,6 +21,7 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
         case .webPush: "Web Push subscriptions; keys that relays share"
         case .sharedLogRows: "delivery log rows for several pushes"
         case .accessTokens: "access tokens"
+        case .loggedEvents: "event IDs in the delivery log"
         }
     }
 

@@ -41,6 +41,7 @@ extension SchemaTable {
             .column("session_id", .text(255)), .column("status", .text(16)), .null("error", .text(1_024)),
             .column("created_at", .integer), .null("device_id", .id),
             Column(name: "others", kind: .longText, isNullable: true, since: .sharedLogRows),
+            Column(name: "event_id", kind: .key(128), isNullable: true, since: .loggedEvents),
         ],
         indices: [
             Index(name: "delivery_log_created_at_idx", columns: ["created_at"], engines: .servers),

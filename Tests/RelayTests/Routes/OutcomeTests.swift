@@ -56,7 +56,7 @@ struct OutcomeTests {
                 page["outcomes"] == [
                     [
                         "type": "push", "at": .string(first), "status": "sent", "apnsID": apnsID,
-                        "device": "…00bbccdd", "eventType": "complete",
+                        "device": "…00bbccdd", "eventID": "evt_1", "eventType": "complete",
                         "sessionID": "ses_1",
                     ],
                     ["type": "acknowledgement", "at": .string(second), "eventID": "evt_1"],

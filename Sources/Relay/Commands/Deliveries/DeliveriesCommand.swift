@@ -149,6 +149,7 @@ struct DeliveryView: Sendable {
         // A removed device has no token to show.
         if let device = row.deviceID.flatMap({ tokens[$0] }) { writer.member("device", device) }
         writer.member("sessionID", row.sessionID)
+        if let eventID = row.eventID { writer.member("eventID", eventID) }
         writer.member("id", row.id)
         writer.endObject()
     }

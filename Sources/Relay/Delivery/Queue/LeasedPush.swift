@@ -32,7 +32,7 @@ struct LeasedPush {
                 Delivery(
                     id: push.id, secretHash: push.secretHash, eventType: push.eventType,
                     sessionID: push.sessionID, status: status, error: error, createdAt: now,
-                    deviceID: push.deviceID)))
+                    deviceID: push.deviceID, eventID: push.eventID)))
     }
 
     /// Ends the lease without an attempt.

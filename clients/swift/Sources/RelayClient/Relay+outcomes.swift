@@ -45,9 +45,9 @@ public struct OutcomePage: Sendable, Equatable {
     public enum Content: Sendable, Equatable {
         /// A push ended: the push service accepted it, or it failed for a reason.
         ///
-        /// `apnsID` is the one in the response to the event, `device` the end of the device's token. It is absent if the
-        /// device is no longer registered.
-        case push(apnsID: String?, device: String?, failure: String?)
+        /// `eventID` is the one by which the event is acknowledged, if it has one, `apnsID` the one in the response to the
+        /// event, and `device` the end of the device's token, absent if the device is no longer registered.
+        case push(eventID: String?, apnsID: String?, device: String?, failure: String?)
         /// Somebody has seen the event, or it is over.
         case acknowledgement(eventID: String)
         /// Somebody replied to the event.
@@ -69,7 +69,8 @@ public struct OutcomePage: Sendable, Equatable {
                 switch type {
                 case "push":
                     .push(
-                        apnsID: outcome["apnsID"]?.string, device: outcome["device"]?.string,
+                        eventID: outcome["eventID"]?.string, apnsID: outcome["apnsID"]?.string,
+                        device: outcome["device"]?.string,
                         failure: outcome["status"]?.string == "failed" ? outcome["reason"]?.string ?? "" : nil
                     )
                 case "acknowledgement": .acknowledgement(eventID: eventID)

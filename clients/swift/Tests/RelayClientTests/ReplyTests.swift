@@ -100,7 +100,8 @@ struct ReplyTests {
         let sealed = try reply.sealed(for: "evt", with: key)
         let page = """
             {"ok":true,"outcomes":[
-              {"type":"push","at":"2026-11-21T12:47:37.123Z","status":"sent","apnsID":"1","device":"…d4e5f6a7","later":1},
+              {"type":"push","at":"2026-11-21T12:47:37.123Z","status":"sent","eventID":"evt","apnsID":"1",
+               "device":"…d4e5f6a7","later":1},
               {"type":"push","status":"failed","reason":"Expired","removed":true},
               {"type":"acknowledgement","eventID":"evt"},{"type":"reply","eventID":"evt","sealed":"\(sealed)"},
               {"type":"later"}],"cursor":"2-0-0-"}
@@ -110,8 +111,9 @@ struct ReplyTests {
         let found = try await test.relay.outcomes(limit: 9, seconds: 20)
         #expect(
             found.outcomes.map(\.content) == [
-                .push(apnsID: "1", device: "…d4e5f6a7", failure: nil),
-                .push(apnsID: nil, device: nil, failure: "Expired"), .acknowledgement(eventID: "evt"),
+                .push(eventID: "evt", apnsID: "1", device: "…d4e5f6a7", failure: nil),
+                .push(eventID: nil, apnsID: nil, device: nil, failure: "Expired"),
+                .acknowledgement(eventID: "evt"),
                 .reply(.sealed(reply), eventID: "evt"), .other(type: "later"),
             ])
         #expect(found.cursor == "2-0-0-" && found.outcomes[0].at != nil && found.outcomes[1].at == nil)
