@@ -206,6 +206,14 @@ struct ChainTests {
                 try await chain.titles(atLeast: 3).sorted() == [
                     "Test of the bridge", "api (Claude Code)", "shop (Codex)",
                 ])
+            // The relay lists what ended some seconds ago.
+            var outcomes = ""
+            while !outcomes.contains("oc-test-") {
+                outcomes = try await chain.command(["outcomes"]).output
+            }
+            #expect(outcomes.hasPrefix("TIME (UTC)") && outcomes.contains("  sent "), "\(outcomes)")
+            let lines = try await chain.command(["outcomes", "--json", "--hours", "1"])
+            #expect(lines.status == 0 && lines.output.hasPrefix(#"{"type":"push","at":""#), "\(lines.output)")
             try await chain.bridge.stop()
             let alone = try await chain.command(["check"])
             #expect(alone.status == 1 && alone.output.contains("bridge: not running"), "\(alone.output)")

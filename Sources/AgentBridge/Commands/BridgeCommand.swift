@@ -21,7 +21,7 @@ struct BridgeCommand: Sendable {
     }
 
     /// All commands, in the order of `--help`; the first one is the default.
-    static let all: [BridgeCommand] = [.serve, .pair, .check, .test, .hook, .seal, .open]
+    static let all: [BridgeCommand] = [.serve, .pair, .check, .test, .outcomes, .hook, .seal, .open]
 
     /// The program's table.
     static let table: CommandTable = {

@@ -119,9 +119,9 @@ enum CheckCommand {
             if let caFile = relay.caFile { request.trust = .file(caFile) }
             let ready = readiness(try await WebClient.send(request), relay.address)
             guard ready.isGood else { return [ready] }
-            request.url = relay.address.text + "/v1/device/list"
-            request.body = (["secret": .string(relay.secret)] as JSON.Value).encoded()
-            return [ready] + devices(try await WebClient.send(request), isSealing: access.sealer != nil)
+            let body = (["secret": .string(relay.secret)] as JSON.Value).encoded()
+            let listed = try await relay.ask("/v1/device/list", body, deadline: Bounds.checkDeadline)
+            return [ready] + devices(listed, isSealing: access.sealer != nil)
         } catch {
             let advice =
                 switch error.kind {

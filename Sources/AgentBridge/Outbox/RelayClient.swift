@@ -40,16 +40,24 @@ struct RelayClient: Sendable {
 
     /// Sends a request whose response has the form of an event's.
     func send(_ path: String, _ body: [UInt8]) async -> Answer {
-        var request = WebRequest(url: address.text + path, timeout: deadline)
+        do throws(WebFailure) {
+            return Self.interpret(try await ask(path, body))
+        } catch {
+            return .unreachable("\(address): \(error)")
+        }
+    }
+
+    /// Sends a request and returns the response, whatever it is.
+    ///
+    /// - Parameter deadline: Its time limit, if not the client's own.
+    func ask(_ path: String, _ body: [UInt8], deadline: Duration? = nil) async throws(WebFailure) -> WebAnswer
+    {
+        var request = WebRequest(url: address.text + path, timeout: deadline ?? self.deadline)
         request.body = body
         request.isLocal = address.isLoopback
         request.answerBytesMax = Bounds.postAnswerBytesMax
         if let caFile { request.trust = .file(caFile) }
-        do throws(WebFailure) {
-            return Self.interpret(try await WebClient.send(request))
-        } catch {
-            return .unreachable("\(address): \(error)")
-        }
+        return try await WebClient.send(request)
     }
 
     /// The request's body.

@@ -96,11 +96,6 @@ extension RelayClient {
     }
 
     private func post(_ path: String, _ body: [UInt8], deadline: Duration? = nil) async -> WebAnswer? {
-        var request = WebRequest(url: address.text + path, timeout: deadline ?? self.deadline)
-        request.body = body
-        request.isLocal = address.isLoopback
-        request.answerBytesMax = Bounds.postAnswerBytesMax
-        if let caFile { request.trust = .file(caFile) }
-        return try? await WebClient.send(request)
+        try? await ask(path, body, deadline: deadline)
     }
 }

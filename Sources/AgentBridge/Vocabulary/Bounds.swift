@@ -224,6 +224,15 @@ enum Bounds {
     /// Timeout of its requests to the relay.
     static let checkDeadline: Duration = .seconds(10)
 
+    // MARK: agent-bridge outcomes
+
+    /// How many hours it looks back, and at most: as long as a relay keeps its log by default.
+    static let outcomeHoursDefault = 24
+    static let outcomeHoursMax = 30 * 24
+    /// Outcomes a request, the relay's maximum, and maximum requests.
+    static let outcomesPerPage = 100
+    static let outcomePagesMax = 50
+
     // MARK: agent-bridge hook
 
     /// Maximum size of a hook's input.
