@@ -1,7 +1,8 @@
-"""Sends with each sender and checks what the phone got."""
+"""Sends with each sender and checks what the phone and the browser got."""
 
 import json
 import os
+import secrets
 import subprocess
 import urllib.request
 from datetime import datetime, timedelta
@@ -11,26 +12,40 @@ from gotify import Gotify
 from python_ntfy import NtfyClient
 
 URL, CONTROL = os.environ["SENDERS_URL"], os.environ["SENDERS_CONTROL"]
-TOKEN, DEVICE = os.environ["SENDERS_TOKEN"], os.environ["SENDERS_DEVICE"]
+TOKEN = os.environ["SENDERS_TOKEN"]
+# By transport, which the simulator's list of pushes can be asked for.
+DEVICES = {"apns": f"token={os.environ['SENDERS_DEVICE']}", "webpush": f"subscription={os.environ['SENDERS_BROWSER']}"}
 HOST = URL.removeprefix("http://")
 got = 0
 
 
-def pushes():
-    with urllib.request.urlopen(f"{CONTROL}/pushes?token={DEVICE}", timeout=30) as answer:
+def pushes(device):
+    with urllib.request.urlopen(f"{CONTROL}/pushes?{device}", timeout=30) as answer:
         return json.loads(answer.read())["pushes"]
 
 
+def check(sender, device, count, title, body, kind):
+    """Checks that a device has got this many pushes, the last one with these texts."""
+    received = pushes(device)
+    assert len(received) == count, (sender, device, len(received), count)
+    payload = received[-1]["payload"]
+    payload = json.loads(payload) if isinstance(payload, str) else payload
+    if "notification" in payload:
+        # Browsers need a title, so a text without one is the title.
+        shown, data = payload["notification"], payload["notification"]["data"]
+        title, body = (title, body) if title else (body, None)
+    else:
+        shown, data = payload["aps"]["alert"], payload
+    assert (shown.get("title"), shown.get("body"), data.get("kind")) == (title, body, kind), (sender, device, payload)
+
+
 def rings(sender, title, body, kind):
-    """Checks that one more push came, with these texts."""
+    """Checks that one more push came by each transport, with these texts."""
     global got
     got += 1
-    received = pushes()
-    assert len(received) == got, (sender, len(received), got)
-    payload = json.loads(received[-1]["payload"]) if isinstance(received[-1]["payload"], str) else received[-1]["payload"]
-    alert = payload["aps"]["alert"]
-    assert (alert.get("title"), alert["body"], payload.get("kind")) == (title, body, kind), (sender, payload)
-    print(f"{sender}: ok", flush=True)
+    for device in DEVICES.values():
+        check(sender, device, got, title, body, kind)
+    print(f"{sender}: ok by {' and '.join(DEVICES)}", flush=True)
 
 
 def curl(*arguments):
@@ -60,7 +75,7 @@ answer = client.send("Grüße", title="Title", priority=NtfyClient.MessagePriori
 assert answer["topic"] == "python" and answer["priority"] == 4, answer
 rings("python-ntfy", "🎉 Title", "Grüße", "python")
 later = client.send("later", title="Title", schedule=datetime.now() + timedelta(hours=1))
-assert later["time"] > datetime.now().timestamp() + 3_000 and len(pushes()) == got
+assert later["time"] > datetime.now().timestamp() + 3_000 and all(len(pushes(device)) == got for device in DEVICES.values())
 
 created = Gotify(base_url=URL, app_token=TOKEN).create_message("done", title="Title", priority=5)
 assert created["message"] == "done" and created["id"] > 0, created
@@ -72,3 +87,10 @@ notify(f"gotify://{HOST}/{TOKEN}", title="Title", body="text")
 rings("Apprise, Gotify", "Title", "text", "gotify")
 notify(f"bark://{HOST}/{TOKEN}?level=passive", title="Title", body="text")
 rings("Apprise, Bark", "Title", "text", "bark")
+
+# Its servers register phones with APNs' tokens alone.
+chamber = secrets.token_hex(32)
+signed = subprocess.run(["node", "Tests/Senders/openchamber.mjs", URL, chamber], capture_output=True, text=True, check=True)
+assert json.loads(signed.stdout) == [[False, True]] * 2, signed.stdout
+check("OpenChamber", f"token={chamber}", 1, "Agent response is ready – ✓", "A session", None)
+print("OpenChamber, signed by Node: ok by apns", flush=True)

@@ -311,7 +311,8 @@ struct Application {
             checkCredentials: apns.checkCredentials,
             writes: writes,
             databaseClock: DatabaseClock(storage: storage, clock: .system, log: log),
-            replies: ReplyWaits(storage: storage, clock: .system), origins: configuration.server.webOrigins)
+            replies: ReplyWaits(storage: storage, clock: .system), origins: configuration.server.webOrigins,
+            openChamberApp: configuration.server.openChamberApp)
     }
 
     private var queueOptions: PushQueue.Options {

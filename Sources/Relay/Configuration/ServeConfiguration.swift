@@ -1,3 +1,4 @@
+import APNs
 import Network
 import Programs
 import Storage
@@ -25,6 +26,9 @@ struct ServeConfiguration: Sendable {
         databaseServer = DatabaseServerConfiguration(&reader)
         webPush = WebPushConfiguration(&reader)
         let apns = APNsConfiguration(&reader, isOptional: webPush != nil)
+        if let app = server.openChamberApp, let known = apns?.apps.bundleIDs, !known.contains(app) {
+            reader.note("RELAY_OPENCHAMBER_BUNDLE_ID is not among the apps that this relay pushes to")
+        }
         delivery = DeliveryConfiguration(&reader)
         log = LogConfiguration(&reader)
         log.allowsCoreDumps = reader.read(Settings.coreDumps) == .yes
@@ -133,6 +137,8 @@ struct ServerConfiguration: Sendable {
     var servesPage: Bool
     /// Whether senders of other relays are served.
     var hasDoors: Bool
+    /// The app that OpenChamber's servers ring; `nil` if they can't.
+    var openChamberApp: Topic?
 
     init(_ reader: inout SettingReader) {
         port = UInt16(reader.read(Settings.port))
@@ -155,6 +161,7 @@ struct ServerConfiguration: Sendable {
         webOrigins = WebOrigins(listed: Set(reader.read(Settings.webOrigins) ?? []))
         servesPage = reader.read(Settings.page) == .on
         hasDoors = reader.read(Settings.doors) == .on
+        openChamberApp = reader.read(Settings.openChamberBundleID)
     }
 }
 

@@ -9,7 +9,7 @@ enum Settings {
         port.row, host.row, adminListen.row, adminHosts.row, adminToken.row, loops.row, connectionsMax.row,
         connectionsPerAddressMax.row, connectionsMemory.row, headDeadline.row, bodyDeadline.row,
         idleTimeout.row,
-        shutdownDeadline.row, webOrigins.row, page.row, doors.row,
+        shutdownDeadline.row, webOrigins.row, page.row, doors.row, openChamberBundleID.row,
         tlsCertFile.row, tlsKeyFile.row, tlsHandshakeDeadline.row,
         databaseURL.row, databaseConnections.row, databaseTimeout.row, databaseStartDeadline.row,
         copyFrom.row, copyTo.row,
@@ -101,6 +101,10 @@ enum Settings {
     static let doors = Setting(
         "RELAY_DOORS", .server, .choice, default: OnOff.on,
         "Whether senders for ntfy, Gotify and Bark can send with an access token.")
+    static let openChamberBundleID = Setting(
+        "RELAY_OPENCHAMBER_BUNDLE_ID", .server, optional: .bundleID, unset: "none: 404",
+        "The app, a build of OpenChamber's signed by your team, that OpenChamber's servers ring with their signed requests "
+            + "(docs/guide/senders.md).")
 
     // MARK: TLS
 

@@ -33,6 +33,15 @@ struct BucketTable: Sendable {
         }
     }
 
+    /// The time until a key's next token; `nil` if its bucket has one, as far as it is remembered.
+    func wait(_ tag: UInt64, _ bucket: TokenBucket, at now: MonotonicTime) -> Duration? {
+        let first = Int(tag % sets) * Self.ways
+        let place = places[first..<(first + Self.ways)].first { $0.tag == tag }
+        let fullAt = MonotonicTime(nanoseconds: place?.fullAt ?? 0)
+        if case .refused(let wait) = bucket.take(fullAt: fullAt, at: now) { return wait }
+        return nil
+    }
+
     /// Takes a token from a key's bucket; `nil` on success, otherwise the time until the next token.
     mutating func take(_ tag: UInt64, _ bucket: TokenBucket, at now: MonotonicTime) -> Duration? {
         let first = Int(tag % sets) * Self.ways

@@ -32,6 +32,14 @@ final class RateLimiter: Sendable {
         return shard(of: hash).withLock { $0.take(hash, bucket, at: now) }
     }
 
+    /// The time until a key's next token; `nil` if its bucket has one.
+    ///
+    /// Takes none.
+    func wait(_ key: some Hashable, at now: MonotonicTime) -> Duration? {
+        let hash = Self.hash(of: key)
+        return shard(of: hash).withLock { $0.wait(hash, bucket, at: now) }
+    }
+
     /// Whether a key's bucket is full: unused for a period, or evicted.
     func isFull(_ key: some Hashable, at now: MonotonicTime) -> Bool {
         let hash = Self.hash(of: key)

@@ -90,6 +90,15 @@ final class RateLimits: Sendable {
         )
     }
 
+    /// Refuses a request whose client address has used up its limit; counts nothing.
+    ///
+    /// - Throws: `rate_limited`.
+    func checkUnknownSecret(_ request: Request, at now: MonotonicTime) throws(APIError) {
+        try check(
+            unknownSecrets?.wait(address(of: request), at: now), .unknownSecrets,
+            hint: "This address sent too many wrong signatures.")
+    }
+
     private func address(of request: Request) -> UInt64 {
         trustedProxies.client(of: request)?.clientKey ?? 0
     }

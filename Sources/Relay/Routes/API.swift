@@ -48,6 +48,11 @@ struct API: Sendable {
         router.on(.post, RouteName.tokenCreate.path, tenant(.tokenCreate, TokenCreateRoute.self))
         router.on(.post, RouteName.tokenList.path, tenant(.tokenList, TokenListRoute.self))
         router.on(.post, RouteName.tokenRevoke.path, tenant(.tokenRevoke, TokenRevokeRoute.self))
+        router.on(
+            .post, RouteName.openChamberRegister.path,
+            open(.openChamberRegister, OpenChamberRegisterRoute.self))
+        router.on(
+            .post, RouteName.openChamberSend.path, open(.openChamberSend, OpenChamberSendRoute.self))
         router.on(.post, RouteName.mcp.path, open(.mcp, MCPRoute.self))
         router.on(.post, RouteName.mcp.path + "/", open(.mcp, MCPRoute.self))
         for (path, handler) in page?.handlers ?? [] {

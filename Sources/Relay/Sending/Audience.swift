@@ -7,6 +7,8 @@ enum Audience: Sendable, Equatable {
     case all
     /// The device with this token.
     case token(DeviceToken)
+    /// The devices with these tokens.
+    case tokens(Set<DeviceToken>)
     /// The device whose registration has this `id`.
     case registration(id: String)
     /// The devices that keep time in zones with these names, or one of them.
@@ -19,7 +21,7 @@ enum Audience: Sendable, Equatable {
         switch self {
         case .token(let token): token
         case .zones(_, let token): token
-        case .all, .registration, .reached: nil
+        case .all, .tokens, .registration, .reached: nil
         }
     }
 
@@ -30,6 +32,8 @@ enum Audience: Sendable, Equatable {
         switch self {
         case .all: return Recipients(devices)
         case .token(let token): return Recipients(devices.filter { $0.has(token) })
+        case .tokens(let tokens):
+            return Recipients(devices.filter { DeviceToken($0.token).map(tokens.contains) ?? false })
         case .registration(let id): return Recipients(devices.filter { $0.id == id })
         case .zones(let names, let token):
             let all = Recipients(devices)

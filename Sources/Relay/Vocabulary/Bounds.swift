@@ -24,6 +24,10 @@ enum Bounds {
     static let batchBodyBytesMax = 64 * 1024
     /// Maximum size of a secret.
     static let secretBytesMax = 512
+    /// Maximum phones of a request of OpenChamber's.
+    static let openChamberTokensMax = 100
+    /// How far the time of such a request may be from the relay's.
+    static let signatureAgeMax: Duration = .seconds(300)
     /// Maximum size of `sessionID` and `serverID`.
     static let identifierBytesMax = 255
     /// Maximum size of `eventID`.

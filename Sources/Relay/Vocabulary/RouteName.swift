@@ -35,12 +35,16 @@ enum RouteName: String, CaseIterable, Sendable {
     case barkPath = "GET /<key>"
     /// What senders of other relays ask first; also `GET /version`.
     case doorProbe = "GET /ping"
+    case openChamberRegister = "POST /v1/push/register-token"
+    case openChamberSend = "POST /v1/push/send"
     case mcp = "POST /mcp"
     /// No route matched: an unknown path or method, or an invalid request.
     case none = "-"
 
-    /// The requests that senders of other relays make (``Doors``).
-    static let doors: [RouteName] = [.ntfy, .gotify, .bark, .barkPath, .doorProbe]
+    /// The requests that senders of other relays make (``Doors``, ``OpenChamberRoute``).
+    static let doors: [RouteName] = [
+        .ntfy, .gotify, .bark, .barkPath, .doorProbe, .openChamberRegister, .openChamberSend,
+    ]
 
     /// The path.
     var path: String {

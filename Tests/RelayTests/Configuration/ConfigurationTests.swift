@@ -55,6 +55,17 @@ struct ConfigurationTests {
         #expect(configuration.log.format == nil)
     }
 
+    @Test("The app that OpenChamber's servers ring is one that the relay pushes to; by default there is none")
+    func openChamber() throws {
+        let app = ["RELAY_OPENCHAMBER_BUNDLE_ID": "com.example.chamber"]
+        #expect(try serve().server.openChamberApp == nil)
+        #expect(try serve(app).server.openChamberApp == Topic("com.example.chamber"))
+        let problem = "RELAY_OPENCHAMBER_BUNDLE_ID is not among the apps that this relay pushes to"
+        #expect(problems(app.merging(["APNS_BUNDLE_IDS": "com.example.other"]) { $1 }) == [problem])
+        let webPush = ["RELAY_VAPID_SUBJECT": "mailto:push@example.org"]
+        #expect(problems(app.merging(webPush) { $1 }, withKey: false) == [problem])
+    }
+
     @Test("A mode of registration without what it needs, and a key that no mode uses, are problems")
     func registration() throws {
         let pepper = String(repeating: "p", count: 32)

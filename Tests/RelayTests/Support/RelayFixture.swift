@@ -54,6 +54,8 @@ struct RelayFixture: Sendable {
         var deliveries = DeliveryLog.Options()
         var page: Page?
         var hasDoors = true
+        /// The app that OpenChamber's servers ring; nil if they can't.
+        var openChamberApp: Topic?
         /// The keys of Web Push; nil if it is off.
         var webPush: WebPushKeys?
     }
@@ -112,7 +114,8 @@ struct RelayFixture: Sendable {
                 monotonic: { monotonic.withLock { $0 } }, log: lines.log),
             databaseClock: DatabaseClock(
                 storage: storage, clock: WallClock { time.withLock { $0 } }, log: lines.log),
-            agents: agents, replies: replies, webPush: options.webPush)
+            agents: agents, replies: replies, openChamberApp: options.openChamberApp, webPush: options.webPush
+        )
         let isWebPushOn = options.webPush != nil
         let (production, sandbox, webPush, services) = await loop.run { loop in
             let production = ScriptedSender()

@@ -93,7 +93,7 @@ STEPS = [
     Step("generated-clients", "clients generated from docs/reference/openapi.yaml",
          f"BIN={SHIPPED} Tests/GeneratedClients/run", (ALL,), 300, needs=("test",), after=("image",)),
     Step("mcp", "MCP with the SDKs' clients", f"BIN={SHIPPED} Tests/MCP/run", (ALL,), 300, needs=("test",), after=("image",)),
-    Step("senders", "senders for ntfy, Gotify and Bark against a live relay", f"BIN={SHIPPED} Tests/Senders/run", (ALL,), 300,
+    Step("senders", "senders of other relays by both transports against a live relay", f"BIN={SHIPPED} Tests/Senders/run", (ALL,), 300,
          needs=("test",), after=("image",)),
     Step("webpush", "http_ece and py_vapid against WebPush and the simulator", "Tests/WebPush/run", (ALL,), 180,
          needs=("test",), after=("build",)),

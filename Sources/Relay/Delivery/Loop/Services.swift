@@ -58,6 +58,8 @@ struct Services: Sendable {
     let deferredStates = DeferredStates<DeferredState>()
     /// The web pages that may use the relay.
     var origins = WebOrigins()
+    /// The app that OpenChamber's servers ring; `nil` if they can't.
+    var openChamberApp: Topic?
     /// Keys for Web Push; `nil` if the relay doesn't send by it.
     var webPush: WebPushKeys?
 }

@@ -1,0 +1,177 @@
+import APNs
+import HTTPServer
+import JSON
+import Network
+import Programs
+import Storage
+
+/// A request that OpenChamber's servers make to its push relay, for the one app that the operator named.
+///
+/// Source: apns-runtime.js and APNS.md of https://github.com/openchamber/openchamber.
+protocol OpenChamberRoute: AnsweringRoute {
+    var services: LoopServices { get }
+
+    /// Answers a request for the app.
+    func answer(
+        _ request: Request, for app: Topic, _ trace: inout RequestTrace
+    ) async throws(APIError) -> Reply
+}
+
+extension OpenChamberRoute {
+    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+        guard let app = services.shared.openChamberApp else { throw APIError(.notFound) }
+        return try await answer(request, for: app, &trace)
+    }
+
+    func reply(to error: APIError) -> Reply {
+        var reply = Reply(error)
+        let answer: JSON.Value = [
+            "error": .string(error.code.rawValue), "message": .string(error.hint ?? error.sentence),
+        ]
+        reply.body = answer.encoded()
+        return reply
+    }
+}
+
+/// `POST /v1/push/register-token`: registers a phone for the server that signs.
+struct OpenChamberRegisterRoute: OpenChamberRoute {
+    let services: LoopServices
+
+    func answer(
+        _ request: Request, for app: Topic, _ trace: inout RequestTrace
+    ) async throws(APIError) -> Reply {
+        let started = services.loop.now
+        let route = RegisterRoute(services: services)
+        try route.precheck(request)
+        let body = try SignedRequest(request)
+        guard let token = body.members["token"]?.string else {
+            throw APIError(.missingField, field: .deviceToken)
+        }
+        let platform = body.members["platform"]
+        guard platform == nil || platform == "ios" else {
+            throw APIError(.invalidField, hint: "This relay pushes only to the platform ios.")
+        }
+        var fields = JSON.Object()
+        fields[RequestField.deviceToken.rawValue] = .string(token)
+        fields[RequestField.bundleID.rawValue] = .string(app.text)
+        let environment = services.rules.onlyEnvironment[app] ?? .production
+        fields[RequestField.apnsEnvironment.rawValue] = .string(environment.rawValue)
+        fields[RequestField.challengeCode.rawValue] = body.members["challengeCode"]
+        let wanted = try RegisterRequest(
+            RequestFields(fields), services.rules, at: services.shared.clock.now)
+        // Versions without Android sign the token alone.
+        let text = platform == nil ? token : "\(token).ios"
+        let sender = try body.sender(signing: text, services)
+        let tenant = try services.admit(
+            sender.secret, to: .registering, request, started, device: wanted.deviceToken, &trace)
+        return try await route.answer(wanted, for: tenant, &trace)
+    }
+}
+
+/// `POST /v1/push/send`: rings those of the phones that the server that signs has registered.
+struct OpenChamberSendRoute: OpenChamberRoute {
+    let services: LoopServices
+
+    func answer(
+        _ request: Request, for app: Topic, _ trace: inout RequestTrace
+    ) async throws(APIError) -> Reply {
+        let started = services.loop.now
+        let body = try SignedRequest(request)
+        let wanted = try OpenChamberMessage(body.members)
+        let sender = try body.sender(signing: wanted.signedText, services)
+        let tenant = try services.admit(sender.secret, to: .sending, request, started, &trace)
+        let environment = services.rules.onlyEnvironment[app] ?? wanted.environment
+        let dispatcher = Dispatcher(services: services)
+        let devices = try await dispatcher.devices(of: tenant.key).map { $0.asked(in: environment) }
+        let audience = Audience.tokens(Set(wanted.tokens.map(\.token)))
+        guard !audience.recipients(among: devices, zone: { _ in nil }).isEmpty else {
+            try tenant.countAsUnknown()
+            return Reply(body: wanted.results(registered: [], DispatchReport([])))
+        }
+        // Only the signature's text may name the event: a signature can be changed and stay valid, and the rest of the
+        // body isn't signed. So a text that was signed once rings once.
+        let dispatch = Dispatch(
+            tenant: tenant.key, content: wanted.content, audience: audience,
+            origin: .request(eventID: "openchamber-" + Digest256(of: sender.signed).hex),
+            at: services.shared.clock.now)
+        let report = try await dispatcher.send(dispatch, to: devices, started, &trace).report
+        // Which of them the push services no longer know.
+        let left = report.failed == 0 ? devices : (try? await services.devices(of: tenant.key)) ?? devices
+        return Reply(body: wanted.results(registered: left, report))
+    }
+}
+
+extension Device {
+    /// The device with the environment that a request names for its token.
+    ///
+    /// What APNs says corrects a wrong one for this push, and the stored one stays.
+    fileprivate func asked(in environment: DeviceEnvironment) -> Device {
+        Device(
+            id: id, secretHash: secretHash, token: token, bundleID: bundleID, environment: environment,
+            createdAt: createdAt, updatedAt: updatedAt, details: details)
+    }
+}
+
+/// The body of `POST /v1/push/send`.
+struct OpenChamberMessage: Sendable {
+    /// The phones, as sent and as the relay stores them.
+    let tokens: [(text: String, token: DeviceToken)]
+    let environment: DeviceEnvironment
+    let content: NotificationContent
+    /// What is signed besides the time.
+    let signedText: String
+
+    /// Checks the members except those of the signature.
+    init(_ members: JSON.Object) throws(APIError) {
+        let texts = members["tokens"]?.array ?? []
+        tokens = texts.compactMap { value in
+            value.string.flatMap { text in DeviceToken(text).map { (text, $0) } }
+        }
+        guard (1...Bounds.openChamberTokensMax).contains(texts.count), tokens.count == texts.count else {
+            throw APIError(
+                .invalidField,
+                hint: "tokens must be 1 to \(Bounds.openChamberTokensMax) tokens in hexadecimal.")
+        }
+        // As title, the platform's name would make the text that registers a phone valid here, too.
+        guard let title = members["title"]?.string, !title.isEmpty, title != "ios" else {
+            throw APIError(.invalidField, hint: "title must be a text.")
+        }
+        guard let environment = DeviceEnvironment(rawValue: members["env"]?.string ?? "sandbox") else {
+            throw APIError(.invalidField, field: .apnsEnvironment)
+        }
+        self.environment = environment
+        var fields = JSON.Object()
+        fields["title"] = .string(title)
+        for name in ["body", "badge", "data"] { fields[name] = members[name] == "" ? nil : members[name] }
+        fields["sound"] = "default"
+        fields["mutableContent"] = true
+        let collapseID = members["collapseId"] == "" ? nil : members["collapseId"]
+        fields["threadID"] = collapseID
+        fields["collapseID"] = collapseID
+        content = try NotificationContent(RequestFields(fields, within: .notification))
+        signedText = "\(tokens.map(\.text).sorted().joined(separator: ",")).\(title)"
+    }
+
+    /// The answer: which of the phones the server should forget.
+    func results(registered devices: [Device], _ report: DispatchReport) -> [UInt8] {
+        let known = Set(devices.compactMap { DeviceToken($0.token) })
+        let failed = report.deliveries.compactMap { delivery in
+            if case .failed = delivery.status { delivery.device } else { nil }
+        }
+        var writer = JSON.Writer(capacity: 128 * tokens.count)
+        writer.beginObject()
+        writer.name("results")
+        writer.beginArray()
+        for (text, token) in tokens {
+            let isKnown = known.contains(token)
+            writer.beginObject()
+            writer.member("token", text)
+            writer.member("ok", isKnown && !failed.contains(token.description))
+            writer.member("drop", !isKnown)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+        return writer.finish()
+    }
+}

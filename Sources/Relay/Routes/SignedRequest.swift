@@ -1,0 +1,64 @@
+import Cryptography
+import HTTPServer
+import JSON
+import Network
+import Programs
+import Storage
+
+/// A request that an OpenChamber server signed with its key, which plays the part of a secret.
+struct SignedRequest: Sendable {
+    /// The body's members, of which the signature covers those in the text of ``sender(signing:_:)`` alone.
+    let members: JSON.Object
+    private let request: Request
+    /// When it was signed, in milliseconds.
+    private let time: Int
+    private let signature: [UInt8]
+    private let publicKey: [UInt8]
+
+    /// Reads the body without verifying anything.
+    init(_ request: Request) throws(APIError) {
+        self.request = request
+        members = try RequestFields(body: request.body).members(without: [])
+        let key = members["publicKeyJwk"]
+        guard key?["kty"] == "EC", key?["crv"] == "P-256",
+            let x = Self.bytes(key?["x"], P256.scalarBytes), let y = Self.bytes(key?["y"], P256.scalarBytes)
+        else { throw APIError(.invalidField, hint: "publicKeyJwk must be a public key on P-256.") }
+        guard let time = members["ts"]?.int, let signature = Self.bytes(members["sig"], P256.signatureBytes)
+        else {
+            throw APIError(
+                .invalidField, hint: "ts must be a time in milliseconds, and sig r and s in 64 bytes.")
+        }
+        (self.time, self.signature, publicKey) = (time, signature, [4] + x + y)
+    }
+
+    private static func bytes(_ value: JSON.Value?, _ count: Int) -> [UInt8]? {
+        value?.string.flatMap { Base64.decode(Array($0.utf8)) }.flatMap { $0.count == count ? $0 : nil }
+    }
+
+    /// The server that signed its time and a text just now, and what exactly it signed.
+    ///
+    /// An address that sends too many wrong signatures has no more of them verified.
+    func sender(
+        signing text: String, _ services: LoopServices
+    ) throws(APIError) -> (secret: Secret, signed: [UInt8]) {
+        let (now, age) = (Int(services.shared.clock.now), Int(Bounds.signatureAgeMax.inMilliseconds))
+        guard (now - age...now + age).contains(time) else {
+            throw APIError(.unauthorized, hint: "ts is more than five minutes from the relay's time.")
+        }
+        let rates = services.shared.rates
+        try rates.checkUnknownSecret(request, at: services.loop.now)
+        let signed = Array("\(time).\(text)".utf8)
+        guard P256.verifies(signature, of: signed, by: publicKey) else {
+            try rates.countUnknownSecret(request, at: services.loop.now)
+            throw APIError(.unauthorized, hint: "The signature is wrong.")
+        }
+        return (Self.secret(of: publicKey), signed)
+    }
+
+    /// The secret that stands for a public key.
+    ///
+    /// No other request can name it: a header has no NUL, and JSON's texts are UTF-8, in which there is no FF.
+    static func secret(of publicKey: [UInt8]) -> Secret {
+        Secret([0x00, 0xFF] + Array("openchamber ".utf8) + publicKey)
+    }
+}

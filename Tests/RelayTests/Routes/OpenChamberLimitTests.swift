@@ -1,0 +1,117 @@
+import APNs
+import Cryptography
+import HTTPServer
+import JSON
+import Network
+import Storage
+import Testing
+
+@testable import Relay
+
+@Suite("Limits of OpenChamber's servers", .timeLimit(.minutes(2)))
+struct OpenChamberLimitTests {
+    private static let token = String(repeating: "ab", count: 32)
+
+    private static func options() -> RelayFixture.Options {
+        var options = RelayFixture.Options()
+        options.openChamberApp = Topic("com.example.chamber")
+        return options
+    }
+
+    @Test("An address that sends wrong signatures has no more of them verified, right ones included")
+    func signatures() async throws {
+        var options = Self.options()
+        options.rates.unknownSecretsPerMinute = 3
+        try await RelayFixture.with(options) { relay in
+            let server = try OpenChamberServer(TestKey.pem)
+            // A phone that is new counts, too.
+            #expect(await server.register(relay, Self.token).status == 200)
+            var wrong = try #require(
+                server.message([Self.token], title: "a", at: OpenChamberServer.now).object)
+            wrong["title"] = "b"
+            #expect(await relay.post("/v1/push/send", .object(wrong)).status == 401)
+            // One that is registered rings without counting.
+            for number in 0..<5 {
+                #expect(await server.send(relay, [Self.token], title: "\(number)").status == 200)
+            }
+            #expect(await relay.post("/v1/push/send", .object(wrong)).status == 401)
+            let refused = await server.send(relay, [Self.token])
+            #expect(refused.status == 429 && refused.headers["Retry-After"] != nil)
+            #expect(refused.json["error"] == "rate_limited")
+            #expect(await server.register(relay, Self.token).status == 429)
+        }
+    }
+
+    @Test("Servers without phones count against their address, and leave nothing behind")
+    func strangers() async throws {
+        var options = Self.options()
+        options.rates.unknownSecretsPerMinute = 2
+        try await RelayFixture.with(options) { relay in
+            for (number, status) in [200, 200, 429].enumerated() {
+                var scalar = [UInt8](repeating: 7, count: 32)
+                scalar[31] = UInt8(number)
+                let server = try OpenChamberServer(try #require(P256PrivateKey(scalar: scalar)))
+                #expect(await server.send(relay, [Self.token]).status.rawValue == status)
+            }
+            #expect(relay.storage.state.withLock(\.receipts).isEmpty)
+        }
+    }
+
+    @Test("A server's events and registrations have the limits of a secret's, and a block holds for it")
+    func tenants() async throws {
+        var options = Self.options()
+        (options.rates.eventsPerMinute, options.rates.registrationsPerMinute) = (1, 2)
+        options.limits.devicesPerSecretMax = 1
+        try await RelayFixture.with(options) { relay in
+            let server = try OpenChamberServer(TestKey.pem)
+            #expect(await server.register(relay, Self.token).status == 200)
+            let second = await server.register(relay, "aa00")
+            #expect(second.status == 409 && second.json["error"] == "device_limit")
+            #expect(await server.register(relay, Self.token).status == 429)
+            #expect(await server.send(relay, [Self.token], title: "1").status == 200)
+            #expect(await server.send(relay, [Self.token], title: "2").status == 429)
+            let key = SecretHasher().key(of: SignedRequest.secret(of: server.publicKey))
+            relay.storage.state.withLock {
+                $0.blocked.append(BlockedSecret(secretHash: key.primary, createdAt: 1))
+            }
+            await relay.onLoop { $0.services.shared.blocked }.refresh()
+            #expect(await server.send(relay, [Self.token], title: "3").status == 403)
+        }
+    }
+
+    @Test("RELAY_REGISTRATION decides who may register phones")
+    func policies() async throws {
+        var options = Self.options()
+        options.registration = .key(Secret("the-operators-key-of-32-characters"))
+        try await RelayFixture.with(options) { relay in
+            let server = try OpenChamberServer(TestKey.pem)
+            #expect(await server.register(relay, Self.token).status == 401)
+            let headers = [("Authorization", "Bearer the-operators-key-of-32-characters")]
+            #expect(await server.register(relay, Self.token, headers: headers).status == 200)
+        }
+        options.hasher = try #require(SecretHasher(pepper: Secret(String(repeating: "p", count: 32))))
+        options.registration = .challenge(try #require(ChallengeCodes(options.hasher)))
+        try await RelayFixture.with(options) { relay in
+            let server = try OpenChamberServer(TestKey.pem)
+            #expect(await server.register(relay, Self.token).status == 202)
+            let code = try #require(await relay.lastPayload["challengeCode"])
+            #expect(await server.send(relay, [Self.token]).json["results"]?.array?.first?["drop"] == true)
+            #expect(await server.register(relay, Self.token, ["challengeCode": code]).status == 200)
+            #expect(await server.send(relay, [Self.token]).json["results"]?.array?.first?["ok"] == true)
+        }
+    }
+
+    @Test("An app that has one environment is pushed to there, whatever env says")
+    func onlyEnvironment() async throws {
+        var options = Self.options()
+        let app = try #require(options.openChamberApp)
+        options.apps = Apps([app: PushApp(key: TestKey.first, environments: [.production])])
+        options.rules.bundleIDs = [app]
+        try await RelayFixture.with(options) { relay in
+            let server = try OpenChamberServer(TestKey.pem)
+            #expect(await server.register(relay, Self.token).status == 200)
+            #expect(await server.send(relay, [Self.token], ["env": "sandbox"]).status == 200)
+            #expect(await relay.onLoop { $0.production.pushes.count == 1 && $0.sandbox.pushes.isEmpty })
+        }
+    }
+}
