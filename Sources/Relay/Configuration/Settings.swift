@@ -314,7 +314,7 @@ enum Settings {
     static let unknownSecretsPerMinute = Setting(
         "RELAY_UNKNOWN_SECRETS_PER_MINUTE", .limits, .integer(0...10_000_000), default: 600,
         "Requests per minute of one client address (an IPv6 /64 counts as one) for unknown secrets, "
-            + "devices or events, registrations of new devices and wrong registration keys; "
+            + "devices or events, registrations of new devices, wrong registration keys and wrong signatures; "
             + "docs/reference/api.md has the list. 0: no limit.")
     static let devicePushesPerMinute = Setting(
         "RELAY_DEVICE_PUSHES_PER_MINUTE", .limits, .integer(0...10_000_000), default: 120,

@@ -43,14 +43,17 @@ struct SignedRequest: Sendable {
     ) throws(APIError) -> (secret: Secret, signed: [UInt8]) {
         let (now, age) = (Int(services.shared.clock.now), Int(Bounds.signatureAgeMax.inMilliseconds))
         guard (now - age...now + age).contains(time) else {
-            throw APIError(.unauthorized, hint: "ts is more than five minutes from the relay's time.")
+            throw APIError(
+                .unauthorized, hint: "ts is more than five minutes from the relay's time.",
+                logDetail: "the signature's time is off by more than five minutes")
         }
         let rates = services.shared.rates
         try rates.checkUnknownSecret(request, at: services.loop.now)
         let signed = Array("\(time).\(text)".utf8)
         guard P256.verifies(signature, of: signed, by: publicKey) else {
             try rates.countUnknownSecret(request, at: services.loop.now)
-            throw APIError(.unauthorized, hint: "The signature is wrong.")
+            throw APIError(
+                .unauthorized, hint: "The signature is wrong.", logDetail: "the signature is wrong")
         }
         return (Self.secret(of: publicKey), signed)
     }

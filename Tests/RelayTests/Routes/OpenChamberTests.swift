@@ -183,6 +183,14 @@ struct OpenChamberTests {
                 #expect(await relay.post("/v1/push/send", aged).status.rawValue == status, "\(shift)")
             }
             #expect(await relay.onLoop { $0.sandbox.pushes.count == 2 })
+            // Operators see why; the log has no signature and no text.
+            let lines = try await relay.lines.closed()
+            let details = Set(lines.compactMap { $0["detail"]?.string })
+            #expect(
+                details == [
+                    "the signature is wrong", "the signature's time is off by more than five minutes",
+                ])
+            #expect(!relay.lines.text.contains(sig) && !relay.lines.text.contains("Done"))
         }
     }
 
