@@ -1,5 +1,6 @@
 import HTTPServer
 import Network
+import Storage
 
 /// The admin listener: `/metrics`, health probes, the console, and requests of commands that change data.
 ///
@@ -42,8 +43,7 @@ struct AdminServer: Sendable {
     /// Starts the listener; `nil` if it is off.
     static func start(
         _ listen: ListenAddress, access: AdminGuard, metrics: MetricsSource, console: Console,
-        revocation: Revocation, blocking: Blocking, cancellation: ScheduleCancellation,
-        tokens: TokenRevocation, log: Log
+        revocation: Revocation, blocking: Blocking, removals: NamedRemovals, log: Log
     ) async throws(StartError) -> AdminServer? {
         guard !listen.isOff, let anyPort = SocketAddress(ip: "127.0.0.1", port: 0) else { return nil }
         var options = HTTPServer.Options(address: listen.address ?? anyPort)
@@ -54,7 +54,7 @@ struct AdminServer: Sendable {
         let loop = EventLoop(label: "relay.admin")
         do throws(NetworkError) {
             let server = try await HTTPServer.start(
-                service(access, metrics, console, revocation, blocking, cancellation, tokens, log), options,
+                service(access, metrics, console, revocation, blocking, removals, log), options,
                 ledger: ConnectionLedger(limits: options.limits),
                 on: loop)
             let place = listen.unixPath == nil ? "http://\(server.address)" : listen.text
@@ -76,7 +76,7 @@ struct AdminServer: Sendable {
 
     private static func service(
         _ access: AdminGuard, _ metrics: MetricsSource, _ console: Console, _ revocation: Revocation,
-        _ blocking: Blocking, _ cancellation: ScheduleCancellation, _ tokens: TokenRevocation, _ log: Log
+        _ blocking: Blocking, _ removals: NamedRemovals, _ log: Log
     ) -> Service {
         var router = Router()
         router.on(.get, Path.metrics.rawValue) { request, _ in
@@ -101,8 +101,22 @@ struct AdminServer: Sendable {
         let answers: [(Path, @Sendable (Request) async -> Response)] = [
             (.revoke, { await revocation.answer($0) }), (.block, { await blocking.block($0) }),
             (.unblock, { await blocking.unblock($0) }),
-            (.cancelSchedule, { await cancellation.answer($0) }),
-            (.revokeToken, { await tokens.answer($0) }),
+            (
+                .cancelSchedule,
+                { request in
+                    await removals.answer(request) { fields throws(APIError) in
+                        .schedule(try ScheduleReference(fields))
+                    }
+                }
+            ),
+            (
+                .revokeToken,
+                { request in
+                    await removals.answer(request) { fields throws(APIError) in
+                        .accessToken(try TokenRevokeRequest(fields).id)
+                    }
+                }
+            ),
         ]
         for (path, answer) in answers {
             router.on(.post, path.rawValue) { request, _ in

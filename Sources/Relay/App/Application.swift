@@ -234,9 +234,7 @@ struct Application {
             revocation: Revocation(storage: services.storage, hasher: services.hasher, log: log),
             blocking: Blocking(
                 storage: services.storage, list: services.blocked, clock: services.clock, log: log),
-            cancellation: ScheduleCancellation(
-                storage: services.storage, hasher: services.hasher, log: log),
-            tokens: TokenRevocation(storage: services.storage, hasher: services.hasher, log: log),
+            removals: NamedRemovals(storage: services.storage, hasher: services.hasher, log: log),
             log: log)
     }
 

@@ -134,3 +134,17 @@ struct ScheduleCancelRequest: PlainRequestBody {
         reference = try ScheduleReference(fields)
     }
 }
+
+extension ScheduleReference {
+    /// The schedule that a request names by `id` or `name`.
+    init(_ fields: RequestFields) throws(APIError) {
+        let id = try fields.optional(.scheduleID) { $0.string.flatMap { UUIDv7($0) } }
+        let name = try fields.word(.scheduleName, most: Bounds.scheduleNameBytesMax)
+        switch (id, name) {
+        case (let id?, nil): self = .id(id)
+        case (nil, let name?): self = .name(name)
+        case (nil, nil): throw APIError(.missingField, field: .scheduleID)
+        case (_?, _?): throw APIError(.invalidField, field: .scheduleName, hint: "Send id or name, not both.")
+        }
+    }
+}

@@ -95,7 +95,7 @@ struct ScheduleCancelRoute: TenantRoute {
     func answer(
         _ wanted: ScheduleCancelRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {
-        Reply(cancelled: try await cancel(wanted.reference, of: tenant, &trace))
+        Reply("cancelled", try await cancel(wanted.reference, of: tenant, &trace))
     }
 
     /// Removes a schedule; false if there was none.

@@ -116,7 +116,7 @@ struct TokenRevokeRoute: TenantRoute {
         }
         trace.add(.count("revoked", wasThere ? 1 : 0))
         if !wasThere { try tenant.countAsUnknown() }
-        return Reply(revoked: wasThere)
+        return Reply("revoked", wasThere)
     }
 }
 

@@ -44,11 +44,13 @@ struct TokensTests {
         let tokens = [Self.token(1, "a"), Self.token(2, "b")]
         for token in tokens { _ = try await storage.create(token, under: RelayFixture.key, limit: 5) }
         let lines = LogLines(level: .debug)
-        let revocation = TokenRevocation(storage: storage, hasher: SecretHasher(), log: lines.log)
+        let removals = NamedRemovals(storage: storage, hasher: SecretHasher(), log: lines.log)
         func ask(_ body: JSON.Value) async -> Response {
-            await revocation.answer(
-                Request(
-                    method: .post, target: AdminServer.Path.revokeToken.rawValue, body: body.encoded()))
+            let request = Request(
+                method: .post, target: AdminServer.Path.revokeToken.rawValue, body: body.encoded())
+            return await removals.answer(request) { fields throws(APIError) in
+                .accessToken(try TokenRevokeRequest(fields).id)
+            }
         }
         let ids = tokens.map { JSON.Value.string($0.id.text) }
         let hash = JSON.Value.string(RelayFixture.key.primary.hex)

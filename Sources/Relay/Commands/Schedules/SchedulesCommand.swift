@@ -42,38 +42,8 @@ enum SchedulesCommand {
         }
         let subject = try SecretSubject(configuration, options, of: "schedules")
         let reference = UUIDv7(name).map(ScheduleReference.id) ?? .name(name)
-        let change = DatabaseChange(
-            configuration: configuration, path: .cancelSchedule,
-            body: subject.request { writer in
-                switch reference {
-                case .id(let id): writer.member("id", id.text)
-                case .name(let name): writer.member("name", name)
-                }
-            },
-            read: { bytes in
-                (try? JSON.parse(bytes, maxBytes: Bounds.requestBodyBytesMax))?["cancelled"]?.int
-            },
-            make: { storage throws(StorageError) in
-                try await storage.cancel(reference, kind: .schedule, of: subject.key) ? 1 : 0
-            })
-        let isJSON = options.has(.json)
-        return CommandTask.run {
-            do throws(ExitStatus) {
-                let cancelled = try await change.run()
-                StandardOutput.write(
-                    isJSON
-                        ? String(decoding: Reply(cancelled: cancelled > 0).body, as: UTF8.self) + "\n"
-                        : text(cancelled: cancelled > 0, of: subject.key))
-                return .success
-            } catch {
-                return error
-            }
-        }
-    }
-
-    /// The message after a cancellation.
-    static func text(cancelled: Bool, of key: SecretKey) -> String {
-        "Secret \(key): " + (cancelled ? "cancelled\n" : "no such schedule\n")
+        return NamedRemoval.schedule(reference).run(
+            of: subject, configuration, isJSON: options.has(.json))
     }
 }
 

@@ -17,7 +17,7 @@ enum TokensCommand {
                         "--revoke is not the ID of a token. " + RelayCommand.table.hint("tokens"))
                     return .usage
                 }
-                return revoke(id, of: subject, configuration, isJSON: isJSON)
+                return NamedRemoval.accessToken(id).run(of: subject, configuration, isJSON: isJSON)
             }
             return Inspection.run(configuration) { storage throws(StorageError) in
                 let tokens = try await storage.accessTokens(of: subject.key, limit: Bounds.accessTokensMax)
@@ -26,32 +26,6 @@ enum TokensCommand {
             }
         } catch {
             return error
-        }
-    }
-
-    private static func revoke(
-        _ id: UUIDv7, of subject: SecretSubject, _ configuration: InspectionConfiguration, isJSON: Bool
-    ) -> ExitStatus {
-        let change = DatabaseChange(
-            configuration: configuration, path: .revokeToken,
-            body: subject.request { $0.member("tokenID", id.text) },
-            read: { bytes in
-                (try? JSON.parse(bytes, maxBytes: Bounds.requestBodyBytesMax))?["revoked"]?.int
-            },
-            make: { storage throws(StorageError) in
-                try await storage.revokeAccessToken(id, of: subject.key) ? 1 : 0
-            })
-        return CommandTask.run {
-            do throws(ExitStatus) {
-                let revoked = try await change.run() > 0
-                StandardOutput.write(
-                    isJSON
-                        ? String(decoding: Reply(revoked: revoked).body, as: UTF8.self) + "\n"
-                        : "Secret \(subject.key): " + (revoked ? "revoked\n" : "no such token\n"))
-                return .success
-            } catch {
-                return error
-            }
         }
     }
 
