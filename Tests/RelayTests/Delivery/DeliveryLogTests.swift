@@ -91,6 +91,27 @@ struct DeliveryLogTests {
         await lines.log.close()
     }
 
+    @Test("The oldest unwritten row needn't be the first, and counts until it is written")
+    func oldest() async throws {
+        let storage = FakeStorage()
+        let gate = Gate()
+        storage.state.withLock { $0.appendGate = gate }
+        let lines = LogLines()
+        let log = DeliveryLog(storage: storage, log: lines.log, options: options())
+        let (early, late) = (rows(1), rows(2))
+        log.append(late + early)
+        #expect(log.unwrittenSince == 1)
+        async let run: Void = log.run()
+        #expect(await eventually { gate.waiting == 1 })
+        log.append(rows(1))
+        #expect(log.unwrittenSince == 1)
+        gate.open()
+        log.finish()
+        await run
+        #expect(log.unwrittenSince == nil)
+        await lines.log.close()
+    }
+
     @Test("A nearly full log is crowded while it is written, but not while the database can't be written")
     func crowded() async throws {
         let storage = FakeStorage()

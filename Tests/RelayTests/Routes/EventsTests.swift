@@ -204,6 +204,18 @@ struct EventsTests {
         }
     }
 
+    @Test("The log line of a batch has the level of its worst result")
+    func level() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            relay.storage.state.withLock { $0.createFailures = [.unavailable(logDetail: "x")] }
+            let events = [Self.event(), Self.event(["eventID": "e", "async": true])]
+            #expect(Self.statuses(await Self.post(relay, events)) == [200, 503])
+            let line = try await relay.lines.closed().first { $0["route"] == "POST /v1/events" }
+            #expect(line?["status"] == 200 && line?["level"] == "warning")
+        }
+    }
+
     @Test("One log line has the sums of the events and the codes of those that were refused")
     func log() async throws {
         try await RelayFixture.with { relay in

@@ -17,7 +17,7 @@ struct DispatchTests {
             (.repetition(of: "e", receiptID: "r"), true, false, true, "e"),
             (.quietHours(of: "e", receiptID: "r"), false, false, true, "e"),
             (.quietHours(of: nil, receiptID: "r"), false, false, true, "r"),
-            (.acknowledgement(receiptID: "r"), false, false, false, "r"),
+            (.acknowledgement(receiptID: "r"), false, false, false, nil),
         ]
         for (origin, isCounted, isNew, isTriedAgain, event) in origins {
             #expect(origin.isCounted == isCounted, "\(origin)")
