@@ -128,10 +128,14 @@ struct OpenChamberTests {
             relay.pass(.seconds(299))
             let again = await relay.post("/v1/push/send", body)
             #expect(first.status == 200 && again.body == first.body)
-            // Another signature of the same text: with r and order - s, or by signing it once more.
+            // Other valid signatures of the same text: made once more, and by anyone with order - s.
             let resigned = server.message([Self.first], title: "Done", at: OpenChamberServer.now)
-            #expect(resigned["sig"] != body["sig"])
-            #expect(await relay.post("/v1/push/send", resigned).body == first.body)
+            var turned = try #require(body.object)
+            turned["sig"] = .string(try OpenChamberServer.turned(try #require(body["sig"]?.string)))
+            for other in [resigned, .object(turned)] {
+                #expect(other["sig"] != body["sig"])
+                #expect(await relay.post("/v1/push/send", other).body == first.body)
+            }
             for (name, value): (String, JSON.Value) in [
                 ("body", "Other"), ("badge", 9), ("data", ["sessionId": "ses_2"]), ("collapseId", "c"),
             ] {

@@ -62,4 +62,17 @@ struct OpenChamberServer {
     ) async -> Response {
         await relay.post("/v1/push/send", message(tokens, title: title, members, at: time))
     }
+
+    /// The other valid signature with the same r, which needs no key: the curve's order less s.
+    static func turned(_ signature: String) throws -> String {
+        var bytes = try #require(Base64.decode(Array(signature.utf8)))
+        let order = try #require(Base64.decode(Array("_____wAAAAD__________7zm-q2nF56E87nKwvxjJVE".utf8)))
+        var borrow = 0
+        for index in (0..<32).reversed() {
+            let digit = Int(order[index]) - Int(bytes[32 + index]) - borrow
+            borrow = digit < 0 ? 1 : 0
+            bytes[32 + index] = UInt8(digit + 256 * borrow)
+        }
+        return Base64.urlText(bytes)
+    }
 }
