@@ -66,7 +66,8 @@ let package = Package(
         library("Instruments", [], strict),
         library("Programs", ["Spelling"], strict),
         library("QRCode", ["CQrencode"], cFacing),
-        library("PageFiles", ["CPageFiles", "CZlib"], cFacing),
+        library("Gzip", ["CZlib"], cFacing),
+        library("PageFiles", ["CPageFiles", "Gzip"], cFacing),
         // Part of the package for apps (docs/design/clients.md): the sources are the same, the settings ours.
         .target(
             name: "PushSealing", dependencies: ["COpenSSL"], path: "clients/swift/Sources/PushSealing",
@@ -85,7 +86,8 @@ let package = Package(
         .executableTarget(
             name: "Relay",
             dependencies: [
-                "APNs", "Cryptography", "Delays", "HTTPServer", "Instruments", "JSON", "Network", "PageFiles",
+                "APNs", "Cryptography", "Delays", "Gzip", "HTTPServer", "Instruments", "JSON", "Network",
+                "PageFiles",
                 "Programs", "Spelling", "Storage", "StorageMySQL", "StoragePostgres", "StorageSQLite",
                 "WebClient", "WebPush",
             ],

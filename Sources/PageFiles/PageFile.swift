@@ -1,5 +1,5 @@
 internal import CPageFiles
-internal import CZlib
+internal import Gzip
 
 /// A file of a page in clients/web or clients/console, which the program contains.
 package struct PageFile: Sendable {
@@ -21,14 +21,7 @@ package struct PageFile: Sendable {
         return unsafe files.map { file in
             let bytes = unsafe Array(UnsafeBufferPointer(start: file.bytes, count: file.length))
             return unsafe PageFile(
-                path: String(cString: file.path), bytes: bytes, compressed: compressed(bytes))
+                path: String(cString: file.path), bytes: bytes, compressed: Gzip.compressed(bytes))
         }
-    }
-
-    private static func compressed(_ bytes: [UInt8]) -> [UInt8]? {
-        let result = unsafe [UInt8](unsafeUninitializedCapacity: bytes.count) { buffer, count in
-            count = unsafe relay_gzip(bytes, bytes.count, buffer.baseAddress)
-        }
-        return result.isEmpty ? nil : result
     }
 }

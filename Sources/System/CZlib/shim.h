@@ -17,3 +17,20 @@ static inline size_t relay_gzip(const unsigned char *bytes, size_t length, unsig
     deflateEnd(&stream);
     return end == Z_STREAM_END && size < length ? size : 0;
 }
+
+// Decodes one gzip member, which must be all of the bytes, to memory of `capacity` bytes. Returns whether it is valid and fits.
+static inline int relay_gunzip(
+    const unsigned char *bytes, size_t length, unsigned char *output, size_t capacity, size_t *count) {
+    z_stream stream = {0};
+    *count = 0;
+    if (inflateInit2(&stream, MAX_WBITS + 16) != Z_OK) return 0;
+    stream.next_in = (unsigned char *)bytes;
+    stream.avail_in = (unsigned int)length;
+    stream.next_out = output;
+    stream.avail_out = (unsigned int)capacity;
+    int end = inflate(&stream, Z_FINISH);
+    *count = stream.total_out;
+    int is_whole = end == Z_STREAM_END && stream.avail_in == 0;
+    inflateEnd(&stream);
+    return is_whole;
+}

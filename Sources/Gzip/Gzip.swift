@@ -1,0 +1,23 @@
+internal import CZlib
+
+/// gzip's format (RFC 1952), with zlib.
+package enum Gzip {
+    /// Some bytes compressed; nil if that isn't smaller.
+    package static func compressed(_ bytes: [UInt8]) -> [UInt8]? {
+        let result = unsafe [UInt8](unsafeUninitializedCapacity: bytes.count) { buffer, count in
+            count = unsafe relay_gzip(bytes, bytes.count, buffer.baseAddress)
+        }
+        return result.isEmpty ? nil : result
+    }
+
+    /// The content of a compressed body; nil if it isn't one whole member, or has more than `bytesMax` bytes.
+    ///
+    /// No more than that is ever decoded, so a small body can't take up much memory.
+    package static func content(of body: [UInt8], bytesMax: Int) -> [UInt8]? {
+        var isWhole = false
+        let content = unsafe [UInt8](unsafeUninitializedCapacity: bytesMax) { buffer, count in
+            isWhole = unsafe relay_gunzip(body, body.count, buffer.baseAddress, bytesMax, &count) == 1
+        }
+        return isWhole ? content : nil
+    }
+}
