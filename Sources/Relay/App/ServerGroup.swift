@@ -148,7 +148,9 @@ struct ServerGroup {
         var options = HTTPServer.Options(address: address)
         options.tls = tls
         options.limits.bodyBytesMax = BodyBounds.single.bytesMax
-        options.limits.bodyBytesMaxOfPaths = [RouteName.events.path: BodyBounds.batch.bytesMax]
+        let batches: [RouteName] = [.events, .expoSend, .expoReceipts]
+        options.limits.bodyBytesMaxOfPaths = Dictionary(
+            uniqueKeysWithValues: batches.map { ($0.path, BodyBounds.batch.bytesMax) })
         options.limits.headDeadline = configuration.headDeadline
         options.limits.bodyDeadline = configuration.bodyDeadline
         options.limits.idleDeadline = configuration.idleTimeout

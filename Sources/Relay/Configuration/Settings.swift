@@ -100,7 +100,7 @@ enum Settings {
         "Whether the relay serves its web page under /app/.")
     static let doors = Setting(
         "RELAY_DOORS", .server, .choice, default: OnOff.on,
-        "Whether senders for ntfy, Gotify and Bark can send with an access token.")
+        "Whether senders for ntfy, Gotify, Bark and Expo can send with an access token.")
     static let openChamberBundleID = Setting(
         "RELAY_OPENCHAMBER_BUNDLE_ID", .server, optional: .bundleID, unset: "none: 404",
         "The app, a build of OpenChamber's signed by your team, that OpenChamber's servers ring with their signed requests "

@@ -63,6 +63,8 @@ struct API: Sendable {
                 .ntfy: open(.ntfy, NtfyRoute.self), .gotify: open(.gotify, GotifyRoute.self),
                 .bark: open(.bark, BarkRoute.self), .barkPath: open(.barkPath, BarkRoute.self),
                 .doorProbe: open(.doorProbe, DoorProbeRoute.self),
+                .expoSend: open(.expoSend, ExpoSendRoute.self),
+                .expoReceipts: open(.expoReceipts, ExpoReceiptsRoute.self),
             ]
             router.pattern = { request in Doors.door(request.method, request.path).flatMap { doors[$0] } }
         }

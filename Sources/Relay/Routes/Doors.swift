@@ -24,6 +24,8 @@ enum Doors {
         case (["message"], .post): return .gotify
         case (["push"], .post): return .bark
         case (["ping"], .get), (["version"], .get): return .doorProbe
+        case (["--", "api", "v2", "push", "send"], .post): return .expoSend
+        case (["--", "api", "v2", "push", "getReceipts"], .post): return .expoReceipts
         case ([""], _) where isPublishing: return .ntfy
         default: break
         }

@@ -1,3 +1,4 @@
+import Gzip
 import HTTPServer
 
 extension Request {
@@ -5,5 +6,10 @@ extension Request {
     var contentCoding: String? {
         let coding = headers.values(of: "Content-Encoding").joined(separator: ", ")
         return coding.isEmpty || coding.lowercased() == "identity" ? nil : coding
+    }
+
+    /// The body, decoded if it is compressed with gzip; `nil` if that isn't valid, or too large.
+    func body(unzippedUpTo bytesMax: Int) -> [UInt8]? {
+        contentCoding?.lowercased() == "gzip" ? Gzip.content(of: body, bytesMax: bytesMax) : body
     }
 }

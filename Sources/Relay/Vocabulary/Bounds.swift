@@ -22,6 +22,15 @@ enum Bounds {
     static let batchEventsMax = 100
     /// Maximum size of a batch's body, which the proxies in `deploy` let pass.
     static let batchBodyBytesMax = 64 * 1024
+    /// Maximum notifications of a request at Expo's path, and maximum IDs of receipts: Expo's own limits.
+    static let expoNotificationsMax = 100
+    static let expoReceiptsMax = 1_000
+    /// Maximum secrets whose delivery log a request for receipts reads, and the rows of each, page by page.
+    static let expoReceiptTenantsMax = 100
+    static let expoReceiptRowsMax = 1_000
+    static let expoReceiptRowsPerPage = 50
+    /// How long Expo's receipts are available.
+    static let expoReceiptLifetime: Duration = .seconds(86_400)
     /// Maximum size of a secret.
     static let secretBytesMax = 512
     /// Maximum phones of a request of OpenChamber's.

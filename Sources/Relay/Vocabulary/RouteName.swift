@@ -37,6 +37,8 @@ enum RouteName: String, CaseIterable, Sendable {
     case doorProbe = "GET /ping"
     case openChamberRegister = "POST /v1/push/register-token"
     case openChamberSend = "POST /v1/push/send"
+    case expoSend = "POST /--/api/v2/push/send"
+    case expoReceipts = "POST /--/api/v2/push/getReceipts"
     case mcp = "POST /mcp"
     /// No route matched: an unknown path or method, or an invalid request.
     case none = "-"
@@ -44,6 +46,7 @@ enum RouteName: String, CaseIterable, Sendable {
     /// The requests that senders of other relays make (``Doors``, ``OpenChamberRoute``).
     static let doors: [RouteName] = [
         .ntfy, .gotify, .bark, .barkPath, .doorProbe, .openChamberRegister, .openChamberSend,
+        .expoSend, .expoReceipts,
     ]
 
     /// The path.

@@ -18,7 +18,8 @@ struct DoorTests {
             (.post, "/" + String(repeating: "a", count: 64), .ntfy), (.post, "/message", .gotify),
             (.post, "/push", .bark), (.get, "/ping", .doorProbe), (.get, "/version", .doorProbe),
             (.get, "/\(Self.token)", .barkPath), (.post, "/\(Self.token)/t/b", .barkPath),
-            (.get, "/\(Self.token)/t/s/b", .barkPath),
+            (.get, "/\(Self.token)/t/s/b", .barkPath), (.post, "/--/api/v2/push/send", .expoSend),
+            (.post, "/--/api/v2/push/getReceipts", .expoReceipts),
         ]
         for (method, path, door) in doors { #expect(Doors.door(method, path) == door, "\(method) \(path)") }
         let others: [(Method, String)] = [
@@ -27,7 +28,7 @@ struct DoorTests {
             (.post, "/" + String(repeating: "a", count: 65)), (.get, "/"), (.get, "/message"),
             (.put, "/push"),
             (.post, "/ping"), (.get, "/\(Self.token)/1/2/3/4"), (.put, "/\(Self.token)"), (.post, "//"),
-            (.options, "*"),
+            (.options, "*"), (.get, "/--/api/v2/push/send"), (.post, "/--/api/v2/push"),
         ]
         for (method, path) in others { #expect(Doors.door(method, path) == nil, "\(method) \(path)") }
     }
@@ -57,7 +58,8 @@ struct DoorTests {
                 }
                 for (method, path, status) in [
                     (Method.post, "/alerts", 401), (.post, "/push", 401), (.get, "/\(Self.token)/b", 401),
-                    (.get, "/ping", 200), (.get, "/version", 200),
+                    (.get, "/ping", 200), (.get, "/version", 200), (.post, "/--/api/v2/push/send", 400),
+                    (.post, "/--/api/v2/push/getReceipts", 400),
                 ] {
                     let answer = await relay.answer(Request(method: method, target: path))
                     #expect(answer.status.rawValue == (hasDoors ? status : 404), "\(path)")

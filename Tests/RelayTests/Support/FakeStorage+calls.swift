@@ -8,6 +8,18 @@ extension FakeStorage {
         return try await memory.devices(of: key)
     }
 
+    func accessToken(_ digest: Digest256) async throws(StorageError) -> AccessToken? {
+        try check { $0.tokenLookUps += 1 }
+        return try await memory.accessToken(digest)
+    }
+
+    func deliveries(
+        of key: SecretKey, before cursor: DeliveryCursor?, limit: Int
+    ) async throws(StorageError) -> [Delivery] {
+        try check { $0.deliveryReads += 1 }
+        return try await memory.deliveries(of: key, before: cursor, limit: limit)
+    }
+
     func remove(
         _ device: Device, ifNotUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds
     ) async throws(StorageError) -> Bool {

@@ -22,6 +22,10 @@ final class FakeStorage: SQLStorage {
         var takes = 0
         /// Calls to `devices(of:)`.
         var lookups = 0
+        /// Calls to `accessToken`.
+        var tokenLookUps = 0
+        /// Calls to `deliveries`.
+        var deliveryReads = 0
         /// Calls to `countSent`.
         var sentCounts = 0
         /// Thrown by every such call until it is taken away.

@@ -1,0 +1,124 @@
+import HTTPServer
+import JSON
+import Network
+import Programs
+import Storage
+
+/// Expo's `POST /--/api/v2/push/getReceipts`: what became of up to 1,000 notifications, for a day.
+///
+/// An ID says by itself that its push was accepted; whoever makes one up deceives only themselves. Only pushes that waited
+/// are looked up, in the delivery log of the tenant that the ID's access token names: an unknown token counts against the
+/// client's address, a known one as a read of its secret.
+struct ExpoReceiptsRoute: ExpoRoute {
+    let services: LoopServices
+
+    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+        let started = services.loop.now
+        let given = try Self.value(of: request)["ids"]?.array
+        let texts = given?.compactMap(\.string) ?? []
+        guard let given, texts.count == given.count else {
+            throw APIError(.missingField, hint: "ids must be a list of the IDs of tickets.")
+        }
+        let most = Bounds.expoReceiptsMax
+        guard texts.count <= most else {
+            let error = APIError(.invalidField, hint: "A request must have at most \(most) IDs.")
+            return reply(to: error, named: "PUSH_TOO_MANY_RECEIPTS")
+        }
+        var (receipts, queued) = sort(texts)
+        for (token, pushes) in queued {
+            // What is left stays absent, as if it still waited.
+            guard services.loop.now.since(started) < services.shared.limits.eventDeadline else { break }
+            for delivery in try await deliveries(token, pushes, request, started) {
+                guard let push = UUIDv7(delivery.id) else { continue }
+                receipts[ExpoReceiptID.queued(push, token: token).text] = Self.receipt(of: delivery)
+            }
+        }
+        trace.add(.count("ids", texts.count))
+        trace.add(.count("receipts", receipts.count))
+        trace.add(.count("secrets", queued.count))
+        return Reply(body: Self.body(texts, receipts))
+    }
+
+    /// The receipts that IDs say by themselves, and the pushes to look up, by token and in order.
+    private func sort(
+        _ texts: [String]
+    ) -> ([String: JSON.Value], [(token: Digest256, pushes: Set<String>)]) {
+        let oldest = services.shared.clock.now - Bounds.expoReceiptLifetime.inMilliseconds
+        var receipts: [String: JSON.Value] = [:]
+        var queued: [(token: Digest256, pushes: Set<String>)] = []
+        var places: [Digest256: Int] = [:]
+        for text in texts {
+            guard let id = ExpoReceiptID(text), id.push.milliseconds > oldest else { continue }
+            switch id {
+            case .final: receipts[text] = Self.ok
+            case .queued(let push, let token):
+                if let place = places[token] {
+                    queued[place].pushes.insert(push.text)
+                } else if queued.count < Bounds.expoReceiptTenantsMax {
+                    places[token] = queued.count
+                    queued.append((token, [push.text]))
+                }
+            }
+        }
+        return (receipts, queued)
+    }
+
+    private static func body(_ texts: [String], _ receipts: [String: JSON.Value]) -> [UInt8] {
+        var left = receipts
+        var writer = JSON.Writer(capacity: 64 + 64 * receipts.count)
+        writer.beginObject()
+        writer.name("data")
+        writer.beginObject()
+        for text in texts {
+            guard let receipt = left.removeValue(forKey: text) else { continue }
+            writer.name(text)
+            writer.value(receipt)
+        }
+        writer.endObject()
+        writer.endObject()
+        return writer.finish()
+    }
+
+    private static let ok: JSON.Value = ["status": "ok"]
+
+    private static func receipt(of delivery: Delivery) -> JSON.Value {
+        guard delivery.status == .failed else { return ok }
+        let reason = delivery.error ?? ""
+        return ExpoFault(reason: reason).result("The push failed: \(reason).")
+    }
+
+    /// The ends of a tenant's pushes that are in the delivery log; none if the tenant isn't admitted now.
+    private func deliveries(
+        _ token: Digest256, _ pushes: Set<String>, _ request: Request, _ started: MonotonicTime
+    ) async throws(APIError) -> [Delivery] {
+        let tenant: AdmittedTenant
+        var ignored = RequestTrace()
+        do throws(APIError) {
+            tenant = try await services.admit(.token(token), to: .reading, .send, request, started, &ignored)
+        } catch {
+            // A revoked token's receipts are gone. The address's limit and a failing database end the request.
+            guard error.limit == .unknownSecrets || error.code.status >= 500 else { return [] }
+            throw error
+        }
+        // A push ends after it was made, which the start of its ID says.
+        let made = pushes.compactMap { UUIDv7($0)?.milliseconds }.min() ?? 0
+        let oldest = made - StorageLimits.clockSkewMax
+        var left = pushes
+        var found: [Delivery] = []
+        var cursor: DeliveryCursor?
+        do throws(StorageError) {
+            for _ in 0..<Bounds.expoReceiptRowsMax / Bounds.expoReceiptRowsPerPage {
+                let rows = try await services.shared.storage.deliveries(
+                    of: tenant.key, before: cursor, limit: Bounds.expoReceiptRowsPerPage)
+                found += rows.filter { left.remove($0.id) != nil }
+                cursor = rows.last?.cursor
+                guard !left.isEmpty, rows.count == Bounds.expoReceiptRowsPerPage,
+                    let cursor, cursor.createdAt >= oldest
+                else { break }
+            }
+        } catch {
+            throw APIError(error)
+        }
+        return found
+    }
+}
