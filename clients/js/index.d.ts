@@ -767,3 +767,19 @@ export interface SyncResult {
     /** The members that the relay left out. */
     ignored?: string[];
 }
+
+/**
+ * In place of expo-notifications' `getExpoPushTokenAsync`: registers the app's own device token with a relay, and returns a
+ * name to which servers send with an SDK of Expo. It stays the same as long as the relay has it.
+ *
+ * Call it at each start and when the token changes. Returns undefined if the relay has sent a challenge; call it again with the
+ * push's code as `challengeCode`. Throws a `RelayError` if it fails.
+ */
+export function expoPushToken(
+    device: DeviceDetails & Device & { challengeCode?: string },
+    options: RelayOptions & RequestOptions & {
+        url: string;
+        /** In the Keychain: keeps a secret and the name's token. */
+        secrets: Store;
+    },
+): Promise<{ type: "expo"; data: string } | undefined>;

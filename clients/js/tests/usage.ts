@@ -1,7 +1,7 @@
 // Checked by tsc, never run: the declarations allow what README.md shows and refuse what is wrong.
 import {
     Envelope, EnvelopeError, Pairing, PushPayload, Relay, RelayError, Replay, SealedReply, SealedResult, TokenKeeper, WebPush,
-    setCryptography, webCryptography, type Cryptography, type Recurrence, type Store,
+    expoPushToken, setCryptography, webCryptography, type Cryptography, type Recurrence, type Store,
 } from "apn-relay-client";
 
 const entries = new Map<string, string>();
@@ -117,4 +117,11 @@ export async function sender(pairing: Pairing, signal: AbortSignal): Promise<num
     const { items, unread } = await relay.history({ limit: 10 });
     if (unread > 0) await relay.readHistory(items.map(({ id }) => id));
     return answer.sent;
+}
+
+export async function expo(deviceToken: string): Promise<string | undefined> {
+    const options = { url: "https://relay.example.org", secrets: store, registrationKey: "k" };
+    // @ts-expect-error: no store
+    await expoPushToken({ deviceToken }, { url: "https://relay.example.org" });
+    return (await expoPushToken({ deviceToken, bundleId: "com.example.app", challengeCode: "1" }, options))?.data;
 }
