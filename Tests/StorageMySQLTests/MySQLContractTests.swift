@@ -169,25 +169,7 @@ struct MySQLDatabase: ServerDatabase {
 
     func makeOpenCodeTables(devices: [Device], deliveries: [Delivery]) async throws {
         if !isAdopted { try makeOpenCodeTables() }
-        let connection = try connect()
-        for device in devices {
-            _ = try connection.execute(
-                "INSERT INTO device_registration VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [
-                    .text(device.id), .hash(device.secretHash), .text(device.token), .text(device.bundleID),
-                    .text(device.environment.rawValue), .integer(device.createdAt),
-                    .integer(device.updatedAt),
-                ])
-        }
-        for delivery in deliveries {
-            _ = try connection.execute(
-                "INSERT INTO delivery_log VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [
-                    .text(delivery.id), .hash(delivery.secretHash), .text(delivery.eventType),
-                    .text(delivery.sessionID), .text(delivery.status.rawValue), .text(delivery.error),
-                    .integer(delivery.createdAt),
-                ])
-        }
+        try OpenCodeTables.fill(connect(), devices: devices, deliveries: deliveries)
     }
 
     func destroy() async {

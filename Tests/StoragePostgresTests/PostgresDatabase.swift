@@ -175,26 +175,8 @@ struct PostgresDatabase: ServerDatabase {
     }
 
     func makeOpenCodeTables(devices: [Device], deliveries: [Delivery]) async throws {
-        let connection = try connect()
         if !isAdopted { try makeOpenCodeTables() }
-        for device in devices {
-            _ = try connection.execute(
-                "INSERT INTO device_registration VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [
-                    .text(device.id), .hash(device.secretHash), .text(device.token), .text(device.bundleID),
-                    .text(device.environment.rawValue), .integer(device.createdAt),
-                    .integer(device.updatedAt),
-                ])
-        }
-        for delivery in deliveries {
-            _ = try connection.execute(
-                "INSERT INTO delivery_log VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [
-                    .text(delivery.id), .hash(delivery.secretHash), .text(delivery.eventType),
-                    .text(delivery.sessionID), .text(delivery.status.rawValue), .text(delivery.error),
-                    .integer(delivery.createdAt),
-                ])
-        }
+        try OpenCodeTables.fill(connect(), devices: devices, deliveries: deliveries)
     }
 
     func destroy() async {
@@ -205,30 +187,6 @@ struct PostgresDatabase: ServerDatabase {
 
     private func makeOpenCodeTables() throws {
         let connection = try connect()
-        for statement in Self.openCodeTables { try connection.run(statement) }
+        for statement in OpenCodeTables.statements { try connection.run(statement) }
     }
-
-    /// The tables with the names, types and indices that OpenCode's relay gave them, in Postgres' words.
-    static let openCodeTables = [
-        """
-        CREATE TABLE device_registration (
-            id varchar(36) PRIMARY KEY NOT NULL, secret_hash varchar(64) NOT NULL,
-            device_token varchar(255) NOT NULL, bundle_id varchar(255) NOT NULL,
-            apns_env varchar(16) NOT NULL DEFAULT 'production', created_at bigint NOT NULL,
-            updated_at bigint NOT NULL)
-        """,
-        """
-        CREATE UNIQUE INDEX device_registration_secret_token_idx
-            ON device_registration (secret_hash, device_token)
-        """,
-        "CREATE INDEX device_registration_secret_hash_idx ON device_registration (secret_hash)",
-        """
-        CREATE TABLE delivery_log (
-            id varchar(36) PRIMARY KEY NOT NULL, secret_hash varchar(64) NOT NULL,
-            event_type varchar(32) NOT NULL, session_id varchar(255) NOT NULL, status varchar(16) NOT NULL,
-            error varchar(1024), created_at bigint NOT NULL)
-        """,
-        "CREATE INDEX delivery_log_secret_hash_idx ON delivery_log (secret_hash)",
-        "CREATE INDEX delivery_log_created_at_idx ON delivery_log (created_at)",
-    ]
 }

@@ -107,10 +107,8 @@ final class ShardedConnection: ServerConnection {
 
     private func storeInPart(_ sql: String, _ parameters: [SQLValue]) throws(SQLFailure) {
         let start = "INSERT INTO delivery_log"
-        let columns = 9
-        guard sql.hasPrefix(start), parameters.count > columns, let end = sql.firstRange(of: "), (") else {
-            return
-        }
+        guard sql.hasPrefix(start), let end = sql.firstRange(of: "), (") else { return }
+        let columns = sql[..<end.lowerBound].count { $0 == "?" }
         let isFaulty = server.faults.withLock { faults in
             defer { faults.storesInPart = false }
             return faults.storesInPart

@@ -113,7 +113,7 @@ struct SQLiteDatabase: ContractDatabase {
 
     private func makeOpenCodeTables() throws(StorageError) {
         let connection = try raw()
-        for statement in Self.openCodeTables { try connection.execute(statement) }
+        for statement in OpenCodeTables.statements { try connection.execute(statement) }
     }
 
     /// A connection past the driver, for what it would never do itself; makes the file if need be.
@@ -121,30 +121,6 @@ struct SQLiteDatabase: ContractDatabase {
         let path = try DatabaseFile.create(path)
         return try SQLiteConnection(path: path, mode: .readWrite, busyTimeoutMilliseconds: 5_000)
     }
-
-    /// The tables with the names, types and indices that OpenCode's relay gave them.
-    static let openCodeTables = [
-        """
-        CREATE TABLE device_registration (
-            id varchar(36) PRIMARY KEY NOT NULL, secret_hash varchar(64) NOT NULL,
-            device_token varchar(255) NOT NULL, bundle_id varchar(255) NOT NULL,
-            apns_env varchar(16) NOT NULL DEFAULT 'production', created_at bigint NOT NULL,
-            updated_at bigint NOT NULL)
-        """,
-        """
-        CREATE UNIQUE INDEX device_registration_secret_token_idx
-            ON device_registration (secret_hash, device_token)
-        """,
-        "CREATE INDEX device_registration_secret_hash_idx ON device_registration (secret_hash)",
-        """
-        CREATE TABLE delivery_log (
-            id varchar(36) PRIMARY KEY NOT NULL, secret_hash varchar(64) NOT NULL,
-            event_type varchar(32) NOT NULL, session_id varchar(255) NOT NULL, status varchar(16) NOT NULL,
-            error varchar(1024), created_at bigint NOT NULL)
-        """,
-        "CREATE INDEX delivery_log_secret_hash_idx ON delivery_log (secret_hash)",
-        "CREATE INDEX delivery_log_created_at_idx ON delivery_log (created_at)",
-    ]
 }
 
 /// Why a test could not be set up.

@@ -82,11 +82,11 @@ struct SQLiteFileTests {
             ["PRAGMA application_id = 252006673"],
             ["CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT)"],
             ["CREATE TABLE device_registration (id TEXT)", "CREATE TABLE delivery_log (id TEXT)"],
-            [SQLiteDatabase.openCodeTables[0], "CREATE TABLE delivery_log (id TEXT)"],
-            [SQLiteDatabase.openCodeTables[0]],
-            SQLiteDatabase.openCodeTables + ["CREATE TABLE users (id TEXT)"],
-            SQLiteDatabase.openCodeTables + ["ALTER TABLE delivery_log ADD COLUMN extra TEXT"],
-            SQLiteDatabase.openCodeTables + ["CREATE VIEW v AS SELECT 1"],
+            [OpenCodeTables.statements[0], "CREATE TABLE delivery_log (id TEXT)"],
+            [OpenCodeTables.statements[0]],
+            OpenCodeTables.statements + ["CREATE TABLE users (id TEXT)"],
+            OpenCodeTables.statements + ["ALTER TABLE delivery_log ADD COLUMN extra TEXT"],
+            OpenCodeTables.statements + ["CREATE VIEW v AS SELECT 1"],
         ])
     func foreignDatabase(statements: [String]) async throws {
         try await withDatabase { database in
@@ -125,7 +125,7 @@ struct SQLiteFileTests {
         try await withDatabase { database in
             do {
                 let connection = try database.raw()
-                for statement in SQLiteDatabase.openCodeTables {
+                for statement in OpenCodeTables.statements {
                     let changed = statement.split(separator: "device_token varchar(255) NOT NULL")
                     try connection.execute(
                         changed.joined(separator: "device_token varchar(255) NOT NULL COLLATE NOCASE"))
