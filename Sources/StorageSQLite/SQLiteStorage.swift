@@ -115,38 +115,41 @@ package final class SQLiteStorage: SQLStorage {
     package var waitingChanges: Int { writer?.load ?? 0 }
 
     package func read<Output: Sendable>(
-        _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
+        _ call: StaticString, _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
-        try await look { session throws(StorageError) in
+        try await look(call) { session throws(StorageError) in
             try session.connection.withSession(body)
         }
     }
 
     package func write<Output: Sendable>(
-        _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
+        _ call: StaticString, _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
-        try await change { session throws(StorageError) in
+        try await change(call) { session throws(StorageError) in
             try session.connection.withSession(body)
         }
     }
 
     /// See `SQLStorage`; affected cache entries are dropped even after a failure, because it may have changed rows.
     package func writeDevices<Output: Sendable>(
-        of key: SecretKey, _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
+        _ call: StaticString, of key: SecretKey,
+        _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
-        try await changeDevices(of: key) { session throws(StorageError) in
+        try await changeDevices(call, of: key) { session throws(StorageError) in
             try session.connection.withSession(body)
         }
     }
 
     private func changeDevices<Output: Sendable>(
-        of key: SecretKey, _ body: @escaping @Sendable (SQLiteWriter.Session) throws(StorageError) -> Output
+        _ call: StaticString, of key: SecretKey,
+        _ body: @escaping @Sendable (SQLiteWriter.Session) throws(StorageError) -> Output
     ) async throws(StorageError) -> Output {
         defer { cache.withLock { $0.forget(key) } }
-        return try await change(body)
+        return try await change(call, body)
     }
 
     private func look<Output: Sendable>(
+        _ call: StaticString,
         _ body: @escaping @Sendable (SQLiteReader.Session) throws(StorageError) -> Output
     ) async throws(StorageError) -> Output {
         // The first idle reader, so that a warm one is reused; if all are busy, the least busy one.
@@ -156,14 +159,19 @@ package final class SQLiteStorage: SQLStorage {
             let other = reader.load
             if other < load { (chosen, load) = (reader, other) }
         }
-        return try await chosen.read(body)
+        return try await StorageCalls.observed(call) { () async throws(StorageError) in
+            try await chosen.read(body)
+        }
     }
 
     private func change<Output: Sendable>(
+        _ call: StaticString,
         _ body: @escaping @Sendable (SQLiteWriter.Session) throws(StorageError) -> Output
     ) async throws(StorageError) -> Output {
         guard let writer else { throw .readOnly(logDetail: "opened for reading") }
-        return try await writer.write(body)
+        return try await StorageCalls.observed(call) { () async throws(StorageError) in
+            try await writer.write(body)
+        }
     }
 }
 
@@ -173,7 +181,9 @@ extension SQLiteStorage {
     package func devices(of key: SecretKey) async throws(StorageError) -> [Device] {
         let (known, epoch) = cache.withLock { ($0.devices(of: key, at: Self.milliseconds), $0.epoch) }
         if let known { return known }
-        let devices = try await look { session throws(StorageError) in try session.devices.devices(of: key) }
+        let devices = try await look(#function) { session throws(StorageError) in
+            try session.devices.devices(of: key)
+        }
         cache.withLock { $0.keep(devices, of: key, since: epoch, at: Self.milliseconds) }
         return devices
     }
@@ -182,7 +192,7 @@ extension SQLiteStorage {
         _ registration: Registration, under key: SecretKey, deviceLimit: Int
     ) async throws(StorageError) -> RegistrationResult {
         try registration.validate()
-        return try await changeDevices(of: key) { session throws(StorageError) in
+        return try await changeDevices(#function, of: key) { session throws(StorageError) in
             guard key.hasLegacy || registration.details.installationID != nil else {
                 return try session.devices.register(registration, key.primary, limit: deviceLimit)
             }
@@ -194,7 +204,7 @@ extension SQLiteStorage {
 
     package func append(_ deliveries: [Delivery], isRepeated: Bool) async throws(StorageError) {
         try deliveries.validate()
-        try await change { session throws(StorageError) in
+        try await change(#function) { session throws(StorageError) in
             guard isRepeated else { return try session.deliveries.append(deliveries) }
             try session.connection.withSession { session throws(SQLFailure) in
                 try session.append(deliveries, isRepeated: true)

@@ -9,7 +9,10 @@ package protocol SQLStorage: Storage {
     var shardsBySecret: Bool { get }
 
     /// Calls `body` with a connection; it must not change the database.
+    ///
+    /// - Parameter call: The `#function` of the call that it does the work of, for the task's `StorageObserver`.
     func read<Output: Sendable>(
+        _ call: StaticString,
         _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output
 
@@ -17,13 +20,41 @@ package protocol SQLStorage: Storage {
     ///
     /// `body` may be called again if its first call had no effect, or with `SQLSession.isRepeated` set.
     func write<Output: Sendable>(
+        _ call: StaticString,
         _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output
 
     /// Like `write`, for changes to a secret's devices.
     func writeDevices<Output: Sendable>(
-        of key: SecretKey, _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
+        _ call: StaticString, of key: SecretKey,
+        _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output
+}
+
+extension SQLStorage {
+    /// Reads for the calling method.
+    package func read<Output: Sendable>(
+        call: StaticString = #function,
+        _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
+    ) async throws(StorageError) -> Output {
+        try await read(call, body)
+    }
+
+    /// Writes for the calling method.
+    package func write<Output: Sendable>(
+        call: StaticString = #function,
+        _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
+    ) async throws(StorageError) -> Output {
+        try await write(call, body)
+    }
+
+    /// Changes a secret's devices for the calling method.
+    package func writeDevices<Output: Sendable>(
+        call: StaticString = #function, of key: SecretKey,
+        _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
+    ) async throws(StorageError) -> Output {
+        try await writeDevices(call, of: key, body)
+    }
 }
 
 extension SQLStorage {
@@ -41,21 +72,26 @@ extension SQLStorage {
 
     /// Like `write`.
     package func writeDevices<Output: Sendable>(
-        of key: SecretKey, _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
+        _ call: StaticString, of key: SecretKey,
+        _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
-        try await write(body)
+        try await write(call, body)
     }
 
     /// Makes a change that adds log rows; if the log can't be written, makes the change without them.
     private func writeDevicesLogging<Output: Sendable>(
-        of key: SecretKey,
+        call: StaticString = #function, of key: SecretKey,
         _ body: @escaping @Sendable (SQLSession, _ logging: Bool) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
         do throws(StorageError) {
-            return try await writeDevices(of: key) { session throws(SQLFailure) in try body(session, true) }
+            return try await writeDevices(call, of: key) { session throws(SQLFailure) in
+                try body(session, true)
+            }
         } catch {
             guard !error.isTransient, error.canBeCured else { throw error }
-            return try await writeDevices(of: key) { session throws(SQLFailure) in try body(session, false) }
+            return try await writeDevices(call, of: key) { session throws(SQLFailure) in
+                try body(session, false)
+            }
         }
     }
 }

@@ -108,40 +108,50 @@ package final class ServerStorage<Connection: ServerConnection>: SQLStorage {
 
     /// Concurrent look-ups share a statement.
     package func devices(of key: SecretKey) async throws(StorageError) -> [Device] {
-        try await lookups.perform(key)
+        try await StorageCalls.observed(#function) { () async throws(StorageError) in
+            try await lookups.perform(key)
+        }
     }
 
     /// Concurrent claims share a statement.
     package func claim(_ event: EventClaim) async throws(StorageError) -> EventClaimResult {
         try event.validate()
         try checkAccess()
-        return try await claims.perform(event)
+        return try await StorageCalls.observed(#function) { () async throws(StorageError) in
+            try await claims.perform(event)
+        }
     }
 
     /// Concurrent calls share a statement.
     package func complete(_ event: EventClaim, answer: [UInt8]) async throws(StorageError) -> Bool {
         try event.validate(answer: answer)
         try checkAccess()
-        return try await completions.perform(CompletedEvent(claim: event, answer: answer))
+        return try await StorageCalls.observed(#function) { () async throws(StorageError) in
+            try await completions.perform(CompletedEvent(claim: event, answer: answer))
+        }
     }
 
     /// The number of connections, including those being opened; for tests.
     package var connectionCount: Int { pool.connectionCount }
 
     package func read<Output: Sendable>(
-        _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
+        _ call: StaticString, _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
-        try await pool.perform(within: options.callTimeout) { session, _ throws(SQLFailure) in
-            try body(session)
+        try await StorageCalls.observed(call) { () async throws(StorageError) in
+            try await pool.perform(within: options.callTimeout) { session, _ throws(SQLFailure) in
+                try body(session)
+            }
         }
     }
 
     package func write<Output: Sendable>(
-        _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
+        _ call: StaticString, _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
         try checkAccess()
-        return try await pool.perform(within: options.callTimeout, isChange: true) {
-            session, _ throws(SQLFailure) in try body(session)
+        return try await StorageCalls.observed(call) { () async throws(StorageError) in
+            try await pool.perform(within: options.callTimeout, isChange: true) {
+                session, _ throws(SQLFailure) in try body(session)
+            }
         }
     }
 

@@ -117,14 +117,16 @@ final class FakeStorage: SQLStorage {
     var load: StorageLoad { memory.load }
 
     func read<Output: Sendable>(
-        _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
+        _ call: StaticString, _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
-        try check { _ in }
-        return try memory.run(body)
+        try await StorageCalls.observed(call) { () async throws(StorageError) in
+            try check { _ in }
+            return try memory.run(body)
+        }
     }
 
     func write<Output: Sendable>(
-        _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
+        _ call: StaticString, _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
         try check { _ in }
         return try memory.run(body)

@@ -42,13 +42,13 @@ final class MemoryStorage: SQLStorage {
     }
 
     func read<Output: Sendable>(
-        _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
+        _ call: StaticString, _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
         try run(body)
     }
 
     func write<Output: Sendable>(
-        _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
+        _ call: StaticString, _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
         try run(body)
     }
