@@ -102,7 +102,8 @@ let package = Package(
         .executableTarget(
             name: "AgentBridge",
             dependencies: [
-                "Delays", "JSON", "Network", "Programs", "PushSealing", "QRCode", "Storage", "WebClient",
+                "Delays", "Instruments", "JSON", "Network", "Programs", "PushSealing", "QRCode", "Storage",
+                "WebClient",
             ],
             swiftSettings: strict, linkerSettings: hardened),
 
@@ -172,7 +173,8 @@ let package = Package(
         tests(
             "AgentBridgeTests",
             [
-                "Delays", "HTTPServer", "JSON", "Network", "AgentBridge", "ProgramTesting", "Programs",
+                "Delays", "HTTPServer", "Instruments", "JSON", "Network", "AgentBridge", "ProgramTesting",
+                "Programs",
                 "PushSealing", "QRCode", "WebClient",
             ],
             exclude: ["Hooks/captures", "Streams"]),

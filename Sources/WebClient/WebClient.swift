@@ -128,6 +128,7 @@ private final class EasyHandle {
         if let token = request.bearerToken {
             unsafe headers = curl_slist_append(headers, "Authorization: Bearer \(token)")
         }
+        for header in request.headers { unsafe headers = curl_slist_append(headers, header) }
         // Waiting for 100 Continue would cost a round trip.
         unsafe headers = curl_slist_append(headers, "Expect:")
         defer { unsafe curl_slist_free_all(headers) }

@@ -22,6 +22,8 @@ package struct WebRequest: Sendable {
     package var bearerToken: String?
     /// Sent as `Authorization: Basic`, if there is no bearer token.
     package var credentials: WebCredentials?
+    /// Further headers, each as `Name: value`.
+    package var headers: [String] = []
     /// The media type that the request accepts.
     package var accept = "application/json"
     /// Which certificates the request trusts.

@@ -1,4 +1,5 @@
 import Glibc
+import Instruments
 import Network
 import Programs
 
@@ -191,6 +192,9 @@ actor Outbox {
         switch answer {
         case .accepted(let summary):
             console.note("\(name): \(summary)")
+            if let place = RelayClient.place(of: event.id) {
+                console.explain("the event \(event.id) has the trace \(place.trace.text)")
+            }
             outcome = .done
         case .refused(let reason):
             console.note("\(name): the relay refused it: \(reason)")

@@ -1,3 +1,4 @@
+import Instruments
 import JSON
 import Network
 import WebClient
@@ -35,13 +36,26 @@ struct RelayClient: Sendable {
 
     /// Posts an event; repeating it is harmless.
     func post(_ event: QueuedEvent) async -> Answer {
-        await send("/v1/event", body(event))
+        await send("/v1/event", body(event), about: event.id)
+    }
+
+    /// A place in the trace of an event, whose ID follows from the event's: all requests about the event are in one
+    /// trace, also after a restart.
+    ///
+    /// The bridge records no traces, so the relay decides whether it does.
+    static func place(of eventID: String) -> TraceContext? {
+        var system = SystemRandomNumberGenerator()
+        return TraceContext.TraceID(uuid: Fingerprint.hex("trace|" + eventID, count: 32)).map {
+            TraceContext($0, .random(using: &system), isSampled: false)
+        }
     }
 
     /// Sends a request whose response has the form of an event's.
-    func send(_ path: String, _ body: [UInt8]) async -> Answer {
+    ///
+    /// - Parameter eventID: The event that it is about.
+    func send(_ path: String, _ body: [UInt8], about eventID: String? = nil) async -> Answer {
         do throws(WebFailure) {
-            return Self.interpret(try await ask(path, body))
+            return Self.interpret(try await ask(path, body, about: eventID))
         } catch {
             return .unreachable("\(address): \(error)")
         }
@@ -49,15 +63,26 @@ struct RelayClient: Sendable {
 
     /// Sends a request and returns the response, whatever it is.
     ///
-    /// - Parameter deadline: Its time limit, if not the client's own.
-    func ask(_ path: String, _ body: [UInt8], deadline: Duration? = nil) async throws(WebFailure) -> WebAnswer
-    {
-        var request = WebRequest(url: address.text + path, timeout: deadline ?? self.deadline)
+    /// - Parameters:
+    ///   - eventID: The event that it is about.
+    ///   - deadline: Its time limit, if not the client's own.
+    func ask(
+        _ path: String, _ body: [UInt8], about eventID: String? = nil, deadline: Duration? = nil
+    ) async throws(WebFailure) -> WebAnswer {
+        var request = request(path, body, about: eventID)
+        if let deadline { request.timeout = deadline }
+        return try await WebClient.send(request)
+    }
+
+    /// A request, in the trace of the event that it is about.
+    func request(_ path: String, _ body: [UInt8], about eventID: String?) -> WebRequest {
+        var request = WebRequest(url: address.text + path, timeout: deadline)
         request.body = body
         request.isLocal = address.isLoopback
         request.answerBytesMax = Bounds.postAnswerBytesMax
         if let caFile { request.trust = .file(caFile) }
-        return try await WebClient.send(request)
+        if let place = eventID.flatMap(Self.place) { request.headers = ["traceparent: \(place.header)"] }
+        return request
     }
 
     /// The request's body.

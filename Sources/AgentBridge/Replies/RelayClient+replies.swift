@@ -18,7 +18,7 @@ extension RelayClient {
     /// - Parameter deadline: The time limit of the request, if not the client's own.
     func waitForReply(to eventID: String, deadline: Duration? = nil) async -> Wait {
         let body = Self.body(secret, eventID, waiting: Bounds.replyWaitSeconds)
-        guard let answer = await post("/v1/reply/wait", body, deadline: deadline) else {
+        guard let answer = await post("/v1/reply/wait", body, about: eventID, deadline: deadline) else {
             return .later("no relay answers", .zero)
         }
         let value = try? JSON.parse(answer.body, maxBytes: Bounds.postAnswerBytesMax)
@@ -36,7 +36,7 @@ extension RelayClient {
     /// Records that an event needs no reply any more, and has the phones remove its notification; false if
     /// the relay can't take it now, for instance because the event is still in the queue.
     func acknowledge(_ eventID: String) async -> Bool {
-        switch await send("/v1/ack", Self.body(secret, eventID, clears: true)) {
+        switch await send("/v1/ack", Self.body(secret, eventID, clears: true), about: eventID) {
         case .accepted, .refused: true
         case .later, .unreachable: false
         }
@@ -56,7 +56,8 @@ extension RelayClient {
 
     /// Reports the result of the reply to an event; repeating it does no harm.
     func report(_ result: GivenResult, of eventID: String) async -> Reported {
-        guard let answer = await post("/v1/reply/result", Self.body(secret, eventID, result: result)) else {
+        let body = Self.body(secret, eventID, result: result)
+        guard let answer = await post("/v1/reply/result", body, about: eventID) else {
             return .later("no relay answers", .zero)
         }
         return Self.reported(answer)
@@ -95,7 +96,9 @@ extension RelayClient {
         return writer.finish()
     }
 
-    private func post(_ path: String, _ body: [UInt8], deadline: Duration? = nil) async -> WebAnswer? {
-        try? await ask(path, body, deadline: deadline)
+    private func post(
+        _ path: String, _ body: [UInt8], about eventID: String, deadline: Duration? = nil
+    ) async -> WebAnswer? {
+        try? await ask(path, body, about: eventID, deadline: deadline)
     }
 }

@@ -1,3 +1,5 @@
+import Instruments
+import Network
 import Testing
 import WebClient
 
@@ -38,6 +40,19 @@ struct RelayAnswerTests {
         #expect(
             meaning(409, #"{"ok":false,"code":"event_conflict","error":"x"}"#) == .accepted("sent before"))
         #expect(meaning(200, #"{"ok":true,"sent":1}"#) == .accepted("sent 1"))
+    }
+
+    @Test("all requests about an event are in one trace, in which each has its place; others are in none")
+    func trace() throws {
+        let relay = RelayClient(address: try WebAddress("http://127.0.0.1:1"), secret: "secret")
+        let places = try ["e1", "e1", "e2"].map { id in
+            let header = try #require(relay.request("/v1/event", [], about: id).headers.first)
+            #expect(header.hasPrefix("traceparent: "))
+            return try #require(TraceContext(header.utf8.dropFirst(13)))
+        }
+        #expect(places[0].trace == places[1].trace && places[0].span != places[1].span)
+        #expect(places[2].trace != places[0].trace && !places.contains(where: \.isSampled))
+        #expect(relay.request("/v1/event", [], about: nil).headers.isEmpty)
     }
 
     @Test("a response can request a pause of at most a minute")
