@@ -571,6 +571,8 @@ export interface RelayOptions {
     deadline?: number;
     /** How often a call is tried at most; 5. */
     attempts?: number;
+    /** The `traceparent` of each request, such as the active span's; `undefined` for none. */
+    traceparent?: () => string | undefined;
     fetch?: (url: string, request: any) => Promise<any>;
     /** Milliseconds of any clock. */
     now?: () => number;

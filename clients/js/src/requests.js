@@ -9,7 +9,8 @@ const delayMin = 250;
 const delayMax = 5_000;
 const answerCharactersMax = 4_194_304;
 const optionNames = [
-    "url", "secret", "registrationKey", "secretInHeader", "fetch", "deadline", "attempts", "now", "sleep", "random",
+    "url", "secret", "registrationKey", "secretInHeader", "fetch", "deadline", "attempts", "traceparent", "now",
+    "sleep", "random",
 ];
 
 export class Requests {
@@ -17,12 +18,13 @@ export class Requests {
     #fetch;
     #deadline;
     #attempts;
+    #traceparent;
     #now;
     #sleep;
     #random;
 
     constructor(url, {
-        fetch = (...parameters) => globalThis.fetch(...parameters), deadline = deadlineDefault, attempts = attemptsDefault,
+        fetch = (...parameters) => globalThis.fetch(...parameters), deadline = deadlineDefault, attempts = attemptsDefault, traceparent,
         now = () => globalThis.performance?.now() ?? Date.now(), sleep = pause, random = Math.random, ...rest
     } = {}) {
         checkMembers(rest, optionNames, "options");
@@ -34,6 +36,7 @@ export class Requests {
         this.#fetch = fetch;
         this.#deadline = deadline;
         this.#attempts = attempts;
+        this.#traceparent = traceparent;
         this.#now = now;
         this.#sleep = sleep;
         this.#random = random;
@@ -43,6 +46,8 @@ export class Requests {
     post(path, members, { bearer, signal, longer } = {}) {
         const headers = { "content-type": "application/json" };
         if (bearer !== undefined) headers.authorization = `Bearer ${bearer}`;
+        const place = this.#traceparent?.();
+        if (place !== undefined) headers.traceparent = place;
         return this.#send(path, { method: "POST", headers, body: JSON.stringify(members) }, { signal, longer });
     }
 

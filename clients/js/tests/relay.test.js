@@ -214,6 +214,16 @@ test("an answer that isn't a relay's, or a redirect, is an error", async () => {
     });
 });
 
+test("requests have the traceparent that they are given, if there is one", async () => {
+    const places = ["00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", undefined];
+    await withRelay([{ body: { ok: true, devices: [] } }, { body: { ok: true, devices: [] } }], async (relay, server) => {
+        await relay.devices();
+        await relay.devices();
+        assert.equal(server.received[0].headers.traceparent, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+        assert.ok(!("traceparent" in server.received[1].headers));
+    }, { traceparent: () => places.shift() });
+});
+
 test("a relay that doesn't answer costs at most the deadline", async () => {
     await withRelay(["silence"], async (relay) => {
         await assert.rejects(relay.devices(), { kind: "timeout", isTemporary: true });
