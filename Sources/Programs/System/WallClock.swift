@@ -12,6 +12,13 @@ package struct WallClock: Sendable {
     /// Milliseconds since 1970.
     package var now: Int64 { read() }
 
+    /// Nanoseconds since 1970, by the machine's clock.
+    package static var systemNanoseconds: UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+    }
+
     /// The machine's clock.
     package static let system = WallClock {
         var time = timespec()

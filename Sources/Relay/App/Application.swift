@@ -84,6 +84,7 @@ struct Application {
         }
         var services = makeServices(storage, writes, deliveryLog, history, queue, blocked, apns)
         services.agents = agents
+        services.tracer = makeTracer()
         services.webPush = webPush?.keys
         var server = configuration.server
         server.connectionsMax = connectionsMax(of: server)
@@ -118,6 +119,7 @@ struct Application {
             group.addTask { await deliveryLog.run() }
             if let history { group.addTask { await history.run() } }
             group.addTask { await agents.run() }
+            if let tracer = services.tracer { group.addTask { await tracer.run() } }
             group.addTask {
                 await queue.run()
                 // The queue appends rows until it returns.
@@ -140,6 +142,7 @@ struct Application {
             queue.finish()
             history?.finish()
             agents.finish()
+            services.tracer?.finish()
         }
         await upkeeping.value
         await watching.value
@@ -261,6 +264,16 @@ struct Application {
         guard let webPush = configuration.webPush else { return nil }
         return try await WebPushBackend(
             webPush, storage: storage, hasher: configuration.delivery.hasher, at: WallClock.system.now)
+    }
+
+    private func makeTracer() -> Tracer? {
+        guard var options = configuration.traces else { return nil }
+        options.database = configuration.database.engine.telemetryName
+        let servers = configuration.apns.servers
+        options.apnsHosts = (
+            servers.origin(of: .production).host, servers.origin(of: .sandbox).host
+        )
+        return Tracer(options, log: log)
     }
 
     private func makeServices(

@@ -50,6 +50,7 @@ struct MetricsSource: Sendable {
         snapshot.deliveryLog = shared.deliveryLog.figures
         snapshot.history = shared.history?.figures
         snapshot.replies = shared.replies.figures
+        snapshot.spans = shared.tracer?.figures
         snapshot.logLinesDropped = shared.log.droppedLines
         snapshot.storage = shared.storage.load
         snapshot.process = ProcessFigures.read()

@@ -13,6 +13,8 @@ struct ServeConfiguration: Sendable {
     var webPush: WebPushConfiguration?
     var delivery: DeliveryConfiguration
     var log: LogConfiguration
+    /// Where traces go; `nil` if tracing is off.
+    var traces: Tracer.Options?
     /// The settings as they were given, in the order of ``Settings/table``, without secrets.
     let inForce: [SettingInForce]
 
@@ -32,6 +34,7 @@ struct ServeConfiguration: Sendable {
         delivery = DeliveryConfiguration(&reader)
         log = LogConfiguration(&reader)
         log.allowsCoreDumps = reader.read(Settings.coreDumps) == .yes
+        traces = Tracer.Options(&reader)
         reader.noteUnknownNames()
         guard let apns, reader.problems.isEmpty else {
             throw ConfigurationError(reader.problems, command: "relay serve")

@@ -27,7 +27,7 @@ enum Settings {
         activityInterval.row, historyDays.row, historyText.row,
         eventsPerMinute.row, registrationsPerMinute.row, unknownSecretsPerMinute.row,
         devicePushesPerMinute.row, deviceSecretsPerDay.row, trustedProxies.row,
-        logLevel.row, logFormat.row, coreDumps.row,
+        logLevel.row, logFormat.row, coreDumps.row, tracesURL.row, tracesRatio.row, tracesHeaders.row,
         secret.row, envFile.row,
     ]
 
@@ -342,6 +342,20 @@ enum Settings {
         "RELAY_CORE_DUMPS", .log, .choice, default: Switch.no,
         "Whether a crash may write a core dump and the relay's user may attach a debugger. A dump "
             + "contains the APNs keys and secrets.")
+
+    // MARK: Traces
+
+    static let tracesURL = Setting(
+        "RELAY_TRACES_URL", .traces, optional: .webAddress, unset: "no traces",
+        "Switches traces on (docs/operate/traces.md): the whole URL where a collector takes OTLP over HTTP as JSON, such as "
+            + "http://127.0.0.1:4318/v1/traces.")
+    static let tracesRatio = Setting(
+        "RELAY_TRACES_RATIO", .traces, .share, default: 0.1,
+        "The share of requests that are traced. Those whose sender traces them, with a secret that has devices, always are. At "
+            + "most \(Bounds.tracesPerSecondMax) traces per second.")
+    static let tracesHeaders = Setting(
+        "RELAY_TRACES_HEADERS", .traces, optional: .traceHeaders, unset: "no further headers", secret: true,
+        "Headers for the collector, such as authorization=Bearer …, separated by commas.")
 }
 
 /// The sections of `relay serve --help` and docs/reference/configuration.md.
@@ -355,6 +369,7 @@ extension SettingGroup {
     static let delivery = SettingGroup("Registrations and delivery")
     static let limits = SettingGroup("Limits")
     static let log = SettingGroup("Logs")
+    static let traces = SettingGroup("Traces")
     static let commands = SettingGroup("Commands")
 }
 

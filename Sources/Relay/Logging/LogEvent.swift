@@ -1,4 +1,5 @@
 import APNs
+import Instruments
 import Storage
 
 /// The severity of a log line.
@@ -62,6 +63,9 @@ struct LogField: Sendable {
 extension LogField {
     /// The request's identifier, as in `X-Request-ID`.
     static func requestID(_ id: String) -> LogField { LogField("request_id", .text(id)) }
+
+    /// The ID of the request's trace, as in `traceparent`.
+    static func trace(_ id: TraceContext.TraceID) -> LogField { LogField("trace", .text(id.text)) }
 
     /// Method and route as in the routing table, never the path that was sent.
     static func route(_ route: RouteName) -> LogField { LogField("route", .text(route.rawValue)) }

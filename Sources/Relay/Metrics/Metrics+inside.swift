@@ -202,6 +202,14 @@ extension Metrics {
         ) {
             Int(clamping: $0.logLinesDropped)
         },
+        Metric(
+            "relay_trace_spans_total", .counter, labels: ["result"],
+            "Spans of traces: exported, or dropped because too many were waiting or the collector didn't take them; only with "
+                + "RELAY_TRACES_URL."
+        ) { snapshot in
+            guard let spans = snapshot.spans else { return [] }
+            return [Metric.Sample(["exported"], spans.exported), Metric.Sample(["dropped"], spans.dropped)]
+        },
     ]
 
     // MARK: Program and process

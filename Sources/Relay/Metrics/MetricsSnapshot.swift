@@ -29,6 +29,8 @@ struct MetricsSnapshot: Sendable {
     /// `nil` without a history.
     var history: History.Figures?
     var replies = ReplyWaits.Figures()
+    /// `nil` while tracing is off.
+    var spans: Tracer.Figures?
     var logLinesDropped: UInt64 = 0
     var storage = StorageLoad()
     var readiness = Readiness()

@@ -1,6 +1,8 @@
 import HTTPServer
+import Instruments
 import Network
 import Programs
+import Storage
 
 /// The relay's HTTP API on one loop: routes, error responses and request logging.
 struct API: Sendable {
@@ -128,23 +130,25 @@ struct API: Sendable {
             let started = loop.now
             let route = route.init(services: services)
             var trace = RequestTrace()
+            let parent = request.traceParent
+            // Probes arrive every few seconds.
+            let recorder = name == .ready ? nil : services.shared.tracer?.recorder(for: parent)
             let reply: Reply
-            do throws(APIError) {
-                reply = try await route.answer(request, &trace)
-            } catch {
-                var error = error
-                if error.code == .invalidBody, let coding = request.contentCoding {
-                    error = APIError(contentCoding: coding)
-                }
-                reply = route.reply(to: error)
-                trace.add(error)
-                if let limit = error.limit { services.counts.hit(limit) }
+            if let recorder {
+                // why: confined to the loop
+                nonisolated(unsafe) let traced = TracedAnswer(route, self, services)
+                await recorder.record(on: loop) { _ in await traced.answer(request) }
+                (reply, trace) = (traced.reply, traced.trace)
+            } else {
+                reply = await self.reply(of: route, to: request, services, &trace)
             }
             let took = loop.now.since(started)
             services.counts.request(name, status: reply.status, took: took.clampedNanoseconds)
-            let head: [LogField] = [
+            var head: [LogField] = [
                 .requestID(request.id), .route(name), .status(reply.status), .duration(took),
             ]
+            if let place = recorder?.place ?? parent { head.append(.trace(place.trace)) }
+            recorder?.finish(request, name, reply, trace)
             let status = max(reply.status, trace.worstStatus ?? 0)
             let level = trace.isRoutine && status < 400 ? LogLevel.debug : level(of: status, name)
             if let code = reply.code, code.isSummarised {
@@ -154,6 +158,43 @@ struct API: Sendable {
                 services.shared.log(level, "request", head + trace.fields)
             }
             return reply.response(requestID: request.id)
+        }
+    }
+
+    /// A traced request's route, with its response and the details of its log line.
+    private final class TracedAnswer<Route: AnsweringRoute> {
+        private let route: Route
+        private let api: API
+        private let services: LoopServices
+        var reply = Reply(APIError(.internalError))
+        var trace = RequestTrace()
+
+        init(_ route: Route, _ api: API, _ services: LoopServices) {
+            (self.route, self.api, self.services) = (route, api, services)
+        }
+
+        func answer(_ request: Request) async {
+            var trace = RequestTrace()
+            reply = await api.reply(of: route, to: request, services, &trace)
+            self.trace = trace
+        }
+    }
+
+    /// Runs a route and renders its error.
+    private func reply(
+        of route: some AnsweringRoute, to request: Request, _ services: LoopServices,
+        _ trace: inout RequestTrace
+    ) async -> Reply {
+        do throws(APIError) {
+            return try await route.answer(request, &trace)
+        } catch {
+            var error = error
+            if error.code == .invalidBody, let coding = request.contentCoding {
+                error = APIError(contentCoding: coding)
+            }
+            trace.add(error)
+            if let limit = error.limit { services.counts.hit(limit) }
+            return route.reply(to: error)
         }
     }
 
@@ -184,6 +225,17 @@ struct API: Sendable {
         case 500: .error
         default: .warning
         }
+    }
+}
+
+extension SpanRecorder {
+    /// Ends the span of a request, with the details of its log line.
+    fileprivate func finish(_ request: Request, _ name: RouteName, _ reply: Reply, _ trace: RequestTrace) {
+        let details: [LogField] = [
+            .note("http.request.method", request.method.description), .note("http.route", name.path),
+            .count("http.response.status_code", reply.status), .requestID(request.id),
+        ]
+        finish(name.rawValue, .server, details + trace.fields, isFailed: reply.status >= 500)
     }
 }
 

@@ -51,6 +51,7 @@ struct AdmittedTenant {
     ///
     /// - Throws: `rate_limited` if it exceeds the limit.
     func countAsUnknown() throws(APIError) {
+        if services.shared.tracer != nil { SpanRecorder.current?.isUnknown() }
         try services.shared.rates.countUnknownSecret(request, at: services.loop.now)
     }
 }
@@ -63,9 +64,19 @@ extension LoopServices {
         _ secret: Secret, to admission: Admission, _ request: Request, _ started: MonotonicTime,
         device token: DeviceToken? = nil, _ trace: inout RequestTrace
     ) throws(APIError) -> AdmittedTenant {
-        try admit(
+        let recorder = recorder
+        let begun = recorder?.enter()
+        var isAdmitted = false
+        defer { if let begun { recorder?.leave(begun, "admission", isFailed: !isAdmitted) } }
+        let tenant = try admit(
             secret, shared.hasher.key(of: secret), to: admission, request, started, device: token, &trace)
+        isAdmitted = true
+        recorder?.admitted()
+        return tenant
     }
+
+    /// The recorder of the current request, if it is traced.
+    private var recorder: SpanRecorder? { shared.tracer == nil ? nil : .current }
 
     /// Admits the tenant of a secret or an access token, or throws why not.
     ///
@@ -76,10 +87,27 @@ extension LoopServices {
         _ credential: Credential, to admission: Admission, _ scope: AccessTokenScope?, _ request: Request,
         _ started: MonotonicTime, device: DeviceToken? = nil, _ trace: inout RequestTrace
     ) async throws(APIError) -> AdmittedTenant {
+        let recorder = recorder
+        let begun = recorder?.enter()
+        var isAdmitted = false
+        defer { if let begun { recorder?.leave(begun, "admission", isFailed: !isAdmitted) } }
+        let tenant = try await admitted(
+            credential, to: admission, scope, request, started, device: device, &trace)
+        isAdmitted = true
+        recorder?.admitted()
+        return tenant
+    }
+
+    private func admitted(
+        _ credential: Credential, to admission: Admission, _ scope: AccessTokenScope?, _ request: Request,
+        _ started: MonotonicTime, device: DeviceToken?, _ trace: inout RequestTrace
+    ) async throws(APIError) -> AdmittedTenant {
         let digest: Digest256
         switch credential {
         case .secret(let secret):
-            return try admit(secret, to: admission, request, started, device: device, &trace)
+            return try admit(
+                secret, shared.hasher.key(of: secret), to: admission, request, started, device: device, &trace
+            )
         case .token(let given): digest = given
         }
         let now = shared.clock.now

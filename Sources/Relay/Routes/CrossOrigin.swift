@@ -11,7 +11,8 @@ struct CrossOrigin: Sendable {
     static let maxAgeSeconds = 7200
     /// The request fields that the API and MCP clients need, beyond those that every page may send.
     static let requestHeaders =
-        "Authorization, Content-Type, MCP-Protocol-Version, MCP-Session-Id, Mcp-Method, Mcp-Name, X-Request-ID"
+        "Authorization, Content-Type, MCP-Protocol-Version, MCP-Session-Id, Mcp-Method, Mcp-Name, "
+        + "X-Request-ID, traceparent"
     /// The response fields that a page may read, beyond those that every page may read.
     static let exposedHeaders = "X-Request-ID, Retry-After"
 

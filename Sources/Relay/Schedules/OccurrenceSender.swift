@@ -39,6 +39,20 @@ struct OccurrenceSender {
         let dispatch = Dispatch(
             tenant: tenant, content: content, audience: stored.audience(in: occurrence.zones), origin: origin,
             at: shared.clock.now)
+        // An asynchronous event is sent at once and belongs to its request; others only follow from theirs.
+        guard
+            let recorder = shared.tracer?.recorder(from: stored.origin, continues: schedule.kind == .async)
+        else { return await result(of: dispatch) }
+        nonisolated(unsafe) let sender = self  // why: confined to the loop that runs the task
+        nonisolated(unsafe) var result = OccurrenceResult.over(.failed)  // why: set before it is read
+        await recorder.record(on: services.loop) { _ in result = await sender.result(of: dispatch) }
+        recorder.finish(
+            "schedule", .consumer,
+            [.secretHash(schedule.secretHash), .note("kind", schedule.kind.rawValue)], isFailed: false)
+        return result
+    }
+
+    nonisolated(nonsending) private func result(of dispatch: Dispatch) async -> OccurrenceResult {
         do throws(APIError) {
             return .over(ScheduleQueue.Outcome(try await send(dispatch).report))
         } catch {

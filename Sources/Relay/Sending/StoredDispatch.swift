@@ -1,4 +1,5 @@
 import APNs
+import Instruments
 import JSON
 import Storage
 
@@ -17,6 +18,8 @@ struct StoredDispatch: Sendable, Equatable {
     private(set) var token: DeviceToken?
     /// Whether it is sent after a delay rather than at a given time.
     private(set) var isDelay = false
+    /// The place in the trace of the request that stored it, if that was traced.
+    private(set) var origin: TraceContext? = SpanRecorder.current.flatMap { $0.isSampled ? $0.place : nil }
 
     /// A request's content to send later.
     init(_ content: StoredContent, to token: DeviceToken? = nil, isDelay: Bool = false) {
@@ -67,6 +70,7 @@ struct StoredDispatch: Sendable, Equatable {
         deviceID = value["device"]?.string
         original = value["of"]?.string
         heldEvent = value["heldOf"]?.string
+        origin = value["trace"]?.string.flatMap { TraceContext($0.utf8) }
     }
 
     /// The row's content.
@@ -80,6 +84,7 @@ struct StoredDispatch: Sendable, Equatable {
         if isDelay { object["in"] = true }
         if let original { object["of"] = .string(original) }
         if let heldEvent { object["heldOf"] = .string(heldEvent) }
+        if let origin { object["trace"] = .string(origin.header) }
         return String(decoding: JSON.Value.object(object).encoded(), as: UTF8.self)
     }
 

@@ -103,6 +103,31 @@ struct ConfigurationTests {
 
     private struct RegistrationIsNotOpen: Error {}
 
+    @Test("Traces need a collector's URL without a password, a share and pairs")
+    func traces() {
+        let url = ["RELAY_TRACES_URL": "http://127.0.0.1:4318/v1/traces"]
+        #expect(problems(url).isEmpty)
+        for wrong in ["127.0.0.1:4318", "http://user:pass@example.org/", "ftp://example.org/", "http://a/?b"]
+        {
+            #expect(problems(["RELAY_TRACES_URL": wrong]).count == 1)
+            #expect(problems(["RELAY_TRACES_URL": wrong]).allSatisfy { !$0.contains("pass@") })
+        }
+        for wrong in ["2", "-1", "1e-3", "nan", ".", "10%"] {
+            #expect(problems(url.merging(["RELAY_TRACES_RATIO": wrong]) { $1 }).count == 1, "\(wrong)")
+        }
+        #expect(
+            problems(url.merging(["RELAY_TRACES_RATIO": "0.05", "RELAY_TRACES_HEADERS": "a=b"]) { $1 })
+                .isEmpty)
+        #expect(
+            problems(url.merging(["RELAY_TRACES_HEADERS": "my-token"]) { $1 }).allSatisfy {
+                !$0.contains("my-token")
+            })
+        #expect(
+            problems(["RELAY_TRACES_RATIO": "1"]) == [
+                "RELAY_TRACES_RATIO has no effect without RELAY_TRACES_URL, which switches traces on"
+            ])
+    }
+
     @Test("A flag goes before the variable of the same name")
     func precedence() throws {
         let configuration = try serve(["PORT": "1000", "HOST": "::1"], flags: ["PORT": "2000"])

@@ -92,6 +92,7 @@ struct ExpositionTests {
         (snapshot.devices, snapshot.devicesMax) = (1, 2)
         snapshot.process = ProcessFigures.read()
         snapshot.history = History.Figures(stored: 1)
+        snapshot.spans = Tracer.Figures()
         let destination = APNsHealth.Destination(key: TestKey.first, environment: .production)
         var statistics = ClientStatistics()
         statistics.goAways = ["Shutdown": 1, "Whatever": 2, "More": 3]

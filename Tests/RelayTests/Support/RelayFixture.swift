@@ -58,6 +58,10 @@ struct RelayFixture: Sendable {
         var openChamberApp: Topic?
         /// The keys of Web Push; nil if it is off.
         var webPush: WebPushKeys?
+        /// How requests are traced; nil if they aren't.
+        ///
+        /// Nothing is exported.
+        var traces: Tracer.Options?
     }
 
     /// Makes the routes, runs `body` with them and takes them down.
@@ -98,6 +102,7 @@ struct RelayFixture: Sendable {
             blocked: BlockList(storage: storage, log: lines.log),
             clock: WallClock { time.withLock { $0 } }, monotonic: { monotonic.withLock { $0 } },
             log: lines.log,
+            tracer: options.traces.map { Tracer($0, log: lines.log) },
             deliveryLog: deliveryLog,
             history: history,
             queue: PushQueue(

@@ -97,6 +97,8 @@ STEPS = [
          needs=("test",), after=("image",)),
     Step("webpush", "http_ece and py_vapid against WebPush and the simulator", "Tests/WebPush/run", (ALL,), 180,
          needs=("test",), after=("build",)),
+    Step("traces", "exported traces, read with opentelemetry-proto, and collectors that lie", f"BIN={SHIPPED} Tests/Traces/run",
+         (ALL,), 120, needs=("test",), after=("image",)),
     Step("browser", "web pages of other origins in Chromium", f"BIN={SHIPPED} Tests/Browser/run", (ALL,), 180,
          needs=("browser",), after=("image",)),
     Step("page", "the web page and the console in Firefox and Chromium, and with the relay",

@@ -27,18 +27,20 @@ final class AttemptRunner {
     /// Sends a push; `completion` may be called before this returns.
     ///
     /// `subject` is returned with the end, so that `completion` captures only its object and needs no allocation per push.
+    ///
+    /// - Parameter spans: Records the attempts, if the push is traced.
     func send<Subject>(
-        _ push: APNs.Push, _ route: PushRoute, for subject: Subject,
+        _ push: APNs.Push, _ route: PushRoute, for subject: Subject, spans: PushSpans? = nil,
         completion: @escaping (PushEnd, Subject) -> Void
     ) {
         switch route {
-        case .apns(let attempt): send(push, attempt, for: subject, completion: completion)
-        case .webPush(let route): send(push, route, for: subject, completion: completion)
+        case .apns(let attempt): send(push, attempt, for: subject, spans, completion: completion)
+        case .webPush(let route): send(push, route, for: subject, spans, completion: completion)
         }
     }
 
     private func send<Subject>(
-        _ push: APNs.Push, _ attempt: Attempt, for subject: Subject,
+        _ push: APNs.Push, _ attempt: Attempt, for subject: Subject, _ spans: PushSpans?,
         completion: @escaping (PushEnd, Subject) -> Void
     ) {
         let services = services
@@ -47,9 +49,11 @@ final class AttemptRunner {
         guard let key = services.apps.key(of: bundleID) else { return completion(.unknownApp, subject) }
         let number = services.counts.apps.number(of: bundleID)
         let began = services.loop.now.nanoseconds
+        spans?.begin()
         services.senders.sender(of: key, to: attempt.environment).send(push) { [self] outcome in
             let took = services.loop.now.nanoseconds &- began
             services.counts.attempt(outcome, app: number, attempt.environment, took: took)
+            spans?.end(push, outcome, attempt.environment)
             let step = OutcomePolicy.step(after: outcome, of: attempt)
             report.note(outcome, step, attempt.environment, key, bundleID)
             switch step {
@@ -57,13 +61,13 @@ final class AttemptRunner {
             case .sendAgain where !isAwaited: completion(.unfinished, subject)
             case .sendAgain(let next):
                 let again = adapt?(push, next.environment) ?? push
-                send(again, next, for: subject, completion: completion)
+                send(again, next, for: subject, spans, completion: completion)
             }
         }
     }
 
     private func send<Subject>(
-        _ push: APNs.Push, _ route: WebPushRoute, for subject: Subject,
+        _ push: APNs.Push, _ route: WebPushRoute, for subject: Subject, _ spans: PushSpans?,
         completion: @escaping (PushEnd, Subject) -> Void
     ) {
         let services = services
@@ -82,19 +86,21 @@ final class AttemptRunner {
             return fail(FailureReason.nothingToShow)
         }
         let began = services.loop.now.nanoseconds
+        spans?.begin()
         let request = WebPush.Push(made.message, to: route.device.subscription, key: key)
         sender.send(request) { [self] outcome in
             services.counts.attempt(outcome, took: services.loop.now.nanoseconds &- began)
             let small = made.mayShrink ? route.small : nil
             let host = route.device.subscription.endpoint.host
             let service = PushService(host: host)
+            spans?.end(push, outcome, service, host: host)
             let step = WebPushPolicy.step(
                 after: outcome, of: service, mayShrink: small != nil, firstSentAt: route.firstSentAt)
             webPushReport.note(outcome, of: service, host: host)
             switch (step, small) {
             case (.end(let end), _): completion(end, subject)
             case (.sendSmall, let next?) where isAwaited:
-                send(push, next, for: subject, completion: completion)
+                send(push, next, for: subject, spans, completion: completion)
             case (.sendSmall, _): completion(.unfinished, subject)
             }
         }

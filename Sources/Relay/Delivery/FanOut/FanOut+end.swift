@@ -37,11 +37,13 @@ extension FanOut {
         let leasedRows = inFlight.map { PushQueue.Addressed(push: $0.push, device: devices[$0.index]) }
         let unsentRows = unsent.map { PushQueue.Addressed(push: $0.push, device: devices[$0.index]) }
         let key = key
+        let begun = recorder?.begin()
         async let storedLeased = queue.store(leasedRows, of: key, lease: lease)
         async let storedUnsent = queue.store(unsentRows, of: key, lease: nil)
         for (push, stored) in zip(inFlight, await storedLeased) { self.stored(stored, push.index, lease) }
         for (unsent, stored) in zip(unsent, await storedUnsent) {
             items[unsent.index].phase = .ended(DeviceResult.Status(stored.result, reason: unsent.reason))
+            if let begun, stored.result == .queued { recorder?.queued(unsent.push, unsent.reason, begun) }
         }
     }
 

@@ -66,6 +66,8 @@ final class FanOut {
     private var timer: Timer?
     private var continuation: CheckedContinuation<Void, Never>?
     let attempts: AttemptRunner
+    /// Records the pushes, if the event is traced.
+    let recorder: SpanRecorder?
     /// A time after the devices were read and before pushes are sent: later registrations are new.
     let begunAt: EpochMilliseconds
 
@@ -93,6 +95,7 @@ final class FanOut {
         let now = services.shared.clock.now
         begunAt = now
         attempts = AttemptRunner(on: services)
+        recorder = services.shared.tracer == nil ? nil : .current
         open = devices.count + activities.count
         var maker = PushMaker(
             recipients, content, services, at: now, unread: unread, mayHold: mayHold, full: full)
@@ -151,7 +154,9 @@ final class FanOut {
                 continue
             }
             items[index].phase = .inFlight
-            attempts.send(push, route, for: index) { [self] in ended($1, $0) }
+            attempts.send(push, route, for: index, spans: recorder.map { PushSpans($0) }) { [self] in
+                ended($1, $0)
+            }
         }
         isStarting = false
         closeIfDone()

@@ -17,6 +17,8 @@ struct Services: Sendable {
     /// The clock for times compared within the process, independent of the wall clock.
     var monotonic: @Sendable () -> MonotonicTime = { .current }
     let log: Log
+    /// Traces requests and pushes; `nil` if tracing is off.
+    var tracer: Tracer?
     let deliveryLog: DeliveryLog
     /// Keeps the history of sent items; `nil` without `RELAY_HISTORY_DAYS`.
     var history: History?

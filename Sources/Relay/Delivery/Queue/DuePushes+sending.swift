@@ -100,8 +100,11 @@ extension DuePushes {
             }
             destinations.take(in: destination, at: moment)
             services.counts.retries += 1
-            let sending = Sending(leased: leased, destination: destination, target: target)
-            attempts.send(push, route, for: sending) { [self] in ended($1, $0) }
+            let recorder = services.shared.tracer?.recorder(ofPush: pending.id)
+            let sending = Sending(
+                leased: leased, destination: destination, target: target,
+                spans: recorder.map { PushSpans($0, attempts: pending.attempts) })
+            attempts.send(push, route, for: sending, spans: sending.spans) { [self] in ended($1, $0) }
         }
     }
 
@@ -116,6 +119,7 @@ extension DuePushes {
 
     private func ended(_ sending: Sending, _ end: PushEnd) {
         finish(sending.leased, end, at: now)
+        sending.spans?.recorder.retried(sending.leased.push, end)
         let answer = ConcurrencyLimiter.Answer(end)
         destinations.giveBack(sending.destination, answer, at: moment)
         waiting.free(sending.destination)

@@ -27,6 +27,8 @@ final class DuePushes: DueWork {
         let destination: PushDestination
         /// The app that APNs judges; `nil` for Web Push.
         let target: APNsHealth.Target?
+        /// Records the attempt, if the push is traced.
+        let spans: PushSpans?
     }
 
     let services: LoopServices
