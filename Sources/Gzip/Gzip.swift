@@ -2,6 +2,9 @@ internal import CZlib
 
 /// gzip's format (RFC 1952), with zlib.
 package enum Gzip {
+    /// Whether a content coding is this one (RFC 9110, section 8.4.1.3).
+    package static func isName(_ coding: String) -> Bool { coding.lowercased() == "gzip" }
+
     /// Some bytes compressed; nil if that isn't smaller.
     package static func compressed(_ bytes: [UInt8]) -> [UInt8]? {
         let result = unsafe [UInt8](unsafeUninitializedCapacity: bytes.count) { buffer, count in

@@ -189,7 +189,9 @@ struct API: Sendable {
             return try await route.answer(request, &trace)
         } catch {
             var error = error
-            if error.code == .invalidBody, let coding = request.contentCoding {
+            if error.code == .invalidBody, let coding = request.contentCoding,
+                !type(of: route).decodes(coding)
+            {
                 error = APIError(contentCoding: coding)
             }
             trace.add(error)

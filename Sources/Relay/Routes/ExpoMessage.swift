@@ -77,12 +77,14 @@ struct ExpoMessage {
             ]))
     }
 
-    /// A name, or Apple's dictionary, in which Expo's may leave out the name.
+    /// A name, or the members of Apple's dictionary, in which Expo's may leave out the name.
     private static func sound(_ value: JSON.Value) -> JSON.Value {
         guard let given = value.object else { return value }
         var sound = JSON.Object()
         sound["name"] = "default"
-        for member in given.members where !member.value.isNull { sound[member.name] = member.value }
+        for name in ["name", "critical", "volume"] {
+            if let value = given[name], !value.isNull { sound[name] = value }
+        }
         return .object(sound)
     }
 

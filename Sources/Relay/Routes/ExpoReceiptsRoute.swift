@@ -28,9 +28,13 @@ struct ExpoReceiptsRoute: ExpoRoute {
         for (token, pushes) in queued {
             // What is left stays absent, as if it still waited.
             guard services.loop.now.since(started) < services.shared.limits.eventDeadline else { break }
-            for delivery in try await deliveries(token, pushes, request, started) {
-                guard let push = UUIDv7(delivery.id) else { continue }
-                receipts[ExpoReceiptID.queued(push, token: token).text] = Self.receipt(of: delivery)
+            do throws(APIError) {
+                let found = try await self.receipts(token, pushes, request, started)
+                receipts.merge(found) { $1 }
+            } catch {
+                guard !receipts.isEmpty else { throw error }
+                trace.add(error)
+                break
             }
         }
         trace.add(.count("ids", texts.count))
@@ -81,23 +85,28 @@ struct ExpoReceiptsRoute: ExpoRoute {
 
     private static let ok: JSON.Value = ["status": "ok"]
 
-    private static func receipt(of delivery: Delivery) -> JSON.Value {
-        guard delivery.status == .failed else { return ok }
+    /// - Parameter isAlive: Whether the token's secret has a device, so that a server mustn't delete its name.
+    private static func receipt(of delivery: Delivery, isAlive: Bool) -> JSON.Value {
         let reason = delivery.error ?? ""
-        return ExpoFault(reason: reason).result("The push failed: \(reason).")
+        // As in tickets, nothing failed if the person didn't want it.
+        let isUnwanted = [FailureReason.muted, FailureReason.acknowledged].contains(reason)
+        guard delivery.status == .failed, !isUnwanted else { return ok }
+        let fault = ExpoFault(reason: reason)
+        return (fault == .deviceNotRegistered && isAlive ? ExpoFault.providerError : fault).result(
+            "The push failed: \(reason).")
     }
 
-    /// The ends of a tenant's pushes that are in the delivery log; none if the tenant isn't admitted now.
-    private func deliveries(
+    /// The receipts of a tenant's pushes whose ends are in the delivery log; none if the tenant isn't admitted now.
+    private func receipts(
         _ token: Digest256, _ pushes: Set<String>, _ request: Request, _ started: MonotonicTime
-    ) async throws(APIError) -> [Delivery] {
+    ) async throws(APIError) -> [String: JSON.Value] {
         let tenant: AdmittedTenant
         var ignored = RequestTrace()
         do throws(APIError) {
             tenant = try await services.admit(.token(token), to: .reading, .send, request, started, &ignored)
         } catch {
             // A revoked token's receipts are gone. The address's limit and a failing database end the request.
-            guard error.limit == .unknownSecrets || error.code.status >= 500 else { return [] }
+            guard error.limit == .unknownSecrets || error.code.status >= 500 else { return [:] }
             throw error
         }
         // A push ends after it was made, which the start of its ID says.
@@ -116,9 +125,19 @@ struct ExpoReceiptsRoute: ExpoRoute {
                     let cursor, cursor.createdAt >= oldest
                 else { break }
             }
+            var isAlive = false
+            if found.contains(where: { $0.status == .failed }) {
+                isAlive = try await !services.shared.storage.devices(of: tenant.key).isEmpty
+            }
+            var receipts: [String: JSON.Value] = [:]
+            for delivery in found {
+                guard let push = UUIDv7(delivery.id) else { continue }
+                let id = ExpoReceiptID.queued(push, token: token)
+                receipts[id.text] = Self.receipt(of: delivery, isAlive: isAlive)
+            }
+            return receipts
         } catch {
             throw APIError(error)
         }
-        return found
     }
 }

@@ -1,3 +1,4 @@
+import Gzip
 import HTTPServer
 import JSON
 import Network
@@ -10,12 +11,14 @@ import Storage
 protocol ExpoRoute: AnsweringRoute {}
 
 extension ExpoRoute {
+    static func decodes(_ coding: String) -> Bool { Gzip.isName(coding) }
+
     /// The body as JSON, which SDKs compress.
     static func value(of request: Request) throws(APIError) -> JSON.Value {
         let bounds = BodyBounds.batch
         guard let body = request.body(unzippedUpTo: bounds.bytesMax) else {
             throw APIError(
-                .bodyTooLarge, hint: "Its gzip must be valid and decode to at most \(bounds.bytesMax) bytes.")
+                .invalidBody, hint: "Its gzip must be valid and decode to at most \(bounds.bytesMax) bytes.")
         }
         do throws(JSON.ParseError) {
             return try JSON.parse(
@@ -72,13 +75,15 @@ enum ExpoFault: String {
     init(reason: String) {
         switch reason {
         case "Unregistered", "ExpiredToken", "BadDeviceToken", "DeviceTokenNotForTopic",
+            "SubscriptionExpired", "InvalidEndpoint", "NoSubscriber", "Status 404", "Status 410",
             FailureReason.deviceRemoved, FailureReason.invalidRegistration:
             self = .deviceNotRegistered
         case "PayloadTooLarge": self = .messageTooBig
         case "TooManyRequests", FailureReason.deviceRateLimited: self = .messageRateExceeded
         case "InvalidProviderToken", "ExpiredProviderToken", "MissingProviderToken", "UnrelatedKeyIdInToken",
             "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken", "BadCertificate",
-            "BadCertificateEnvironment", "Forbidden", "TopicDisallowed", FailureReason.unknownBundle,
+            "BadCertificateEnvironment", "VapidRefused", "VapidPkHashMismatch", "Forbidden",
+            "TopicDisallowed", FailureReason.unknownBundle,
             FailureReason.environmentNotAllowed:
             self = .invalidCredentials
         default: self = FailureReason.all.contains(reason) ? .expoError : .providerError

@@ -32,7 +32,8 @@ struct ExpoSendRoute: ExpoRoute {
     private struct Recipients {
         /// By token, so that each is looked up once.
         var known: [Digest256: Result<Recipient, APIError>] = [:]
-        /// Why no further token is looked up: the address named too many unknown ones.
+        /// Why no further token is looked up: the address named too many unknown ones, the look-ups took too long, or
+        /// the database failed.
         var refusal: APIError?
     }
 
@@ -101,7 +102,11 @@ struct ExpoSendRoute: ExpoRoute {
                 position += 1
             }
         }
-        if let refusal = recipients.refusal, sendings.isEmpty { throw refusal }
+        if let refusal = recipients.refusal, sendings.isEmpty,
+            outcomes.byPosition.values.allSatisfy({ $0.error?.code == refusal.code })
+        {
+            throw refusal
+        }
         return sendings
     }
 
@@ -121,6 +126,12 @@ struct ExpoSendRoute: ExpoRoute {
             try recipient.tenant.countEvent()
             return recipient
         }
+        // Half of the time is for sending.
+        if recipients.refusal == nil,
+            services.loop.now.since(started) > services.shared.limits.eventDeadline / 2
+        {
+            recipients.refusal = APIError(.overloaded, logDetail: "the look-ups of tokens took too long")
+        }
         if let refusal = recipients.refusal { throw refusal }
         let found: Result<Recipient, APIError>
         do throws(APIError) {
@@ -134,7 +145,7 @@ struct ExpoSendRoute: ExpoRoute {
             }
             found = .success(Recipient(tenant: tenant, devices: devices, trace: trace))
         } catch {
-            if error.limit == .unknownSecrets { recipients.refusal = error }
+            if error.limit == .unknownSecrets || error.code.status >= 500 { recipients.refusal = error }
             found = .failure(error)
         }
         recipients.known[token] = found
@@ -170,24 +181,29 @@ struct ExpoSendRoute: ExpoRoute {
         }
     }
 
-    /// `ok` if a device got the push or will; otherwise why the first one didn't.
+    /// `ok` if a device got the push, will, or didn't want it; otherwise why one didn't that is still there.
     private func ticket(_ report: DispatchReport, _ sending: Sending) -> JSON.Value {
-        func push(_ delivery: DispatchReport.Delivery) -> UUIDv7 {
-            delivery.pushID.flatMap { UUIDv7($0) } ?? services.makeID()
-        }
         var queued: ExpoReceiptID?
-        var reason: String?
+        var reasons: [String] = []
+        var isUnwanted = report.deliveries.isEmpty
         for delivery in report.deliveries {
+            let push = delivery.pushID.flatMap { UUIDv7($0) }
             switch delivery.status {
-            case .sent: return Self.accepted(.final(push(delivery)))
-            case .queued: queued = queued ?? .queued(push(delivery), token: sending.token)
-            case .failed(let given): reason = reason ?? given
-            case .muted: break
+            case .sent: return Self.accepted(.final(push ?? services.makeID()))
+            case .queued:
+                // What waits for the end of quiet hours is sent under another ID.
+                queued = queued ?? push.map { .queued($0, token: sending.token) }
+                isUnwanted = isUnwanted || push == nil
+            case .failed(let reason): reasons.append(reason)
+            case .muted: isUnwanted = true
             }
         }
         if let queued { return Self.accepted(queued) }
-        // Without any reason, the people didn't want it.
-        guard let reason else { return Self.accepted(.final(services.makeID())) }
+        let others = reasons.filter { ExpoFault(reason: $0) != .deviceNotRegistered }
+        // A server deletes the name of a device that isn't registered.
+        guard !isUnwanted, let reason = others.first ?? reasons.first else {
+            return Self.accepted(.final(services.makeID()))
+        }
         return ExpoFault(reason: reason).result("The push failed: \(reason).", name: sending.name)
     }
 

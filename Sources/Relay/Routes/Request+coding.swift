@@ -10,6 +10,6 @@ extension Request {
 
     /// The body, decoded if it is compressed with gzip; `nil` if that isn't valid, or too large.
     func body(unzippedUpTo bytesMax: Int) -> [UInt8]? {
-        contentCoding?.lowercased() == "gzip" ? Gzip.content(of: body, bytesMax: bytesMax) : body
+        contentCoding.map(Gzip.isName) == true ? Gzip.content(of: body, bytesMax: bytesMax) : body
     }
 }

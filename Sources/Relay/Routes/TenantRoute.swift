@@ -16,9 +16,13 @@ protocol AnsweringRoute: SendableMetatype {
 
     /// The response to a request that it refused.
     func reply(to error: APIError) -> Reply
+
+    /// Whether it decodes bodies with this content coding (RFC 9110, section 8.4).
+    static func decodes(_ coding: String) -> Bool
 }
 
 extension AnsweringRoute {
+    static func decodes(_: String) -> Bool { false }
     func reply(to error: APIError) -> Reply { Reply(error) }
 }
 

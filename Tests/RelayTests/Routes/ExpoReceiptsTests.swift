@@ -84,6 +84,16 @@ struct ExpoReceiptsTests {
         }
     }
 
+    @Test("A name isn't given up because of one push while its secret has a device")
+    func alive() async throws {
+        try await Self.withQueued { relay, id, _ in
+            relay.storage.add("bb00", under: RelayFixture.key)
+            try await Self.end(relay, .rejected(410, "Unregistered", timestamp: 5_000))
+            let receipt = await Self.receipts(relay, [id]).json["data"]?[id]
+            #expect(receipt?["details"]?["error"] == "ProviderError")
+        }
+    }
+
     @Test("A push is found behind others, but not behind more than are read")
     func behind() async throws {
         for (others, isFound) in [(Bounds.expoReceiptRowsMax - 1, true), (Bounds.expoReceiptRowsMax, false)] {

@@ -132,6 +132,37 @@ struct ExpoSendTests {
         for reason in FailureReason.all { #expect(ExpoFault(reason: reason) != .providerError, "\(reason)") }
     }
 
+    @Test("A name isn't given up while one of its devices is still there", arguments: ["mute", "fail"])
+    func several(_ other: String) async throws {
+        try await RelayFixture.withSender { relay, token in
+            let types: JSON.Value = other == "mute" ? ["complete"] : ["complete", "expo"]
+            let registered = await relay.post(
+                "/v1/device/register",
+                [
+                    "secret": .string(RelayFixture.secret), "deviceToken": "bb00",
+                    "preferences": ["eventTypes": types],
+                ])
+            #expect(registered.json["ok"] == true, "\(registered.json)")
+            await relay.loop.run { _ in
+                relay.production.value.script = { push in
+                    push.deviceToken.text == "bb00"
+                        ? .rejected(400, "BadCollapseId") : .rejected(410, "Unregistered")
+                }
+            }
+            let data = await relay.expo(["to": Self.name(token), "body": "b"]).json["data"]
+            #expect(data?["details"]?["error"] == (other == "mute" ? nil : "ProviderError"))
+        }
+    }
+
+    @Test("Apple's dictionary of a sound is taken, and nothing else in it")
+    func sound() async throws {
+        try await RelayFixture.withSender { relay, token in
+            let sound: JSON.Value = ["critical": true, "volume": 1, "name": nil, "other": 1]
+            let answer = await relay.expo(["to": Self.name(token), "body": "b", "sound": sound])
+            #expect(answer.json["data"]?["status"] == "ok", "\(answer.json)")
+        }
+    }
+
     @Test("A token whose devices are gone isn't registered, and a blocked secret's is not sent to")
     func gone() async throws {
         try await RelayFixture.withSender { relay, token in
@@ -231,10 +262,15 @@ struct ExpoSendTests {
             }
             let message: JSON.Value = ["to": Self.name(token), "body": "b"]
             #expect(await send(Self.zipped(message.encoded()), "gzip").json["data"]?["status"] == "ok")
-            #expect(await send(message.encoded(), "gzip").status == 413)
+            let broken = await send(message.encoded(), "gzip")
+            #expect(broken.status == 400)
+            let hint = broken.json["errors"]?.array?.first?["message"]?.string
+            #expect(hint?.contains("gzip") == true)
+            let nonsense = await send(Self.zipped(Array("[".utf8)), "gzip")
+            #expect(nonsense.status == 400 && nonsense.headers["Accept-Encoding"] == nil)
             #expect(await send([1, 2], "br").status == 415)
             let long = Array(repeating: UInt8(ascii: " "), count: Bounds.batchBodyBytesMax)
-            #expect(await send(Self.zipped(long + message.encoded()), "gzip").status == 413)
+            #expect(await send(Self.zipped(long + message.encoded()), "gzip").status == 400)
         }
     }
 

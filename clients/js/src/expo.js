@@ -39,8 +39,10 @@ async function name(device, url, secrets, signal, options) {
 
 /** What was stored for this relay: the secret, the installation's ID, and the token if there is one. */
 async function stored(url, secrets) {
+    // A store that can't be read now must not be taken for an empty one.
+    const text = await secrets.get(entry);
     try {
-        const kept = JSON.parse(await secrets.get(entry) || "{}");
+        const kept = JSON.parse(text || "{}");
         if (kept.url === url && typeof kept.secret === "string") return kept;
     } catch {
         // Somebody else's text: begin anew.

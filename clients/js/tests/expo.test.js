@@ -69,6 +69,8 @@ test("a challenge is no name yet, the secret survives a failure, and another rel
         assert.equal(new Set(server.received.map(({ body }) => body.secret)).size, 1);
         assert.deepEqual([registered.challengeCode, created.scope], ["123", "send"]);
         assert.match(registered.deviceID, /^[0-9a-f]{32}$/);
+        const locked = { get: async () => { throw new Error("locked"); }, set: () => assert.fail("overwritten") };
+        await assert.rejects(expoPushToken({ deviceToken: "aa00" }, { url: server.url, secrets: locked }), /locked/);
         await secrets.set("apn-relay.expo", (await secrets.get("apn-relay.expo")).replace(server.url, "https://other.example"));
         await expoPushToken({ deviceToken: "aa00" }, options).catch(() => {});
         assert.notEqual(server.received[4].body.secret, registered.secret);
