@@ -45,8 +45,8 @@ extension Dispatcher {
             case .inProgress:
                 let waited = services.loop.now.since(started)
                 // The other request may use all of its time and then has to store its response.
-                let deadline = shared.limits.eventDeadline
-                guard waited < deadline + min(Bounds.claimWaitMargin, deadline / 2), !Task.isCancelled else {
+                let limits = shared.limits
+                guard waited < limits.eventDeadline + limits.claimWaitMargin, !Task.isCancelled else {
                     throw APIError(
                         .overloaded, retryAfterSeconds: Bounds.claimRetryAfterSeconds,
                         logDetail: "another request is still processing this eventID")

@@ -131,7 +131,7 @@ enum Bounds {
     }
     /// `Retry-After` of an event that another request is still processing.
     static let claimRetryAfterSeconds = 10
-    /// How far beyond `RELAY_EVENT_DEADLINE` a request waits for another's response; at most half of that deadline.
+    /// How far beyond `RELAY_EVENT_DEADLINE` a request waits for another's response.
     static let claimWaitMargin: Duration = .milliseconds(1_500)
     /// The delays when polling an event that another request is processing.
     static let claimPollBackOff = BackOff(from: .milliseconds(50), to: .seconds(1))

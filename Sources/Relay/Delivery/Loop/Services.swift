@@ -82,6 +82,8 @@ struct DeliveryLimits: Sendable {
     var schedulesPerSecretMax = 100
     /// Time from an event's arrival to its response.
     var eventDeadline: Duration = .seconds(10)
+    /// How far beyond it a request waits for the response to another with its `eventID`.
+    var claimWaitMargin = Bounds.claimWaitMargin
     /// Maximum pushes of one event in flight.
     var pushesPerEventMax = 500
     /// Maximum pushes of one loop in flight.
