@@ -16,11 +16,12 @@ async function post(path, text, members) {
   return Promise.all(answers.map((answer) => answer.json()));
 }
 
-const unknown = '00'.repeat(32);
+// As many and as long as tokens may be.
+const unknown = Array.from({ length: 99 }, (_, index) => index.toString(16).padStart(160, '0'));
 await post('/v1/push/register-token', `${token}.ios`, { token, platform: 'ios' });
-const tokens = [token, unknown];
+const tokens = [token, ...unknown];
 const title = 'Agent response is ready – ✓';
 const answers = await post('/v1/push/send', `${[...tokens].sort().join(',')}.${title}`, {
-  tokens, title, body: 'A session', badge: 1, collapseId: 'ready-ses_1', env: 'production', data: { sessionId: 'ses_1' },
+  tokens, title, body: 'A session', badge: 1, collapseId: 'ready-ses_1', env: 'sandbox', data: { sessionId: 'ses_1' },
 });
 console.log(JSON.stringify(answers.map((answer) => answer.results.map(({ drop }) => drop))));

@@ -148,7 +148,7 @@ struct ServerGroup {
         var options = HTTPServer.Options(address: address)
         options.tls = tls
         options.limits.bodyBytesMax = BodyBounds.single.bytesMax
-        let batches: [RouteName] = [.events, .expoSend, .expoReceipts]
+        let batches: [RouteName] = [.events, .expoSend, .expoReceipts, .openChamberSend]
         options.limits.bodyBytesMaxOfPaths = Dictionary(
             uniqueKeysWithValues: batches.map { ($0.path, BodyBounds.batch.bytesMax) })
         options.limits.headDeadline = configuration.headDeadline

@@ -74,6 +74,16 @@ final class RateLimits: Sendable {
             hint: "This secret sent too many registrations.")
     }
 
+    /// Refuses a secret that has used up its limit of events or registrations; counts nothing.
+    ///
+    /// - Throws: `rate_limited`.
+    func check(_ key: SecretKey, isEvent: Bool, at now: MonotonicTime) throws(APIError) {
+        try check(
+            (isEvent ? events : registrations)?.wait(key.primary, at: now),
+            isEvent ? .events : .registrations,
+            hint: "This secret sent too many \(isEvent ? "events" : "registrations").")
+    }
+
     // MARK: Addresses
 
     /// Counts a request against its client address.

@@ -75,6 +75,27 @@ extension LoopServices {
         return tenant
     }
 
+    /// Refuses a secret that couldn't be admitted now; counts nothing.
+    func check(
+        _ secret: Secret, for admission: Admission, _ trace: inout RequestTrace
+    ) throws(APIError) {
+        let key = shared.hasher.key(of: secret)
+        do throws(APIError) {
+            try refuseBlocked(key, admission)
+            let isEvent = admission == .sending
+            try limited(key, isEvent: isEvent) { () throws(APIError) in
+                try shared.rates.check(key, isEvent: isEvent, at: loop.now)
+            }
+        } catch {
+            trace.add(.secretHash(key.primary))
+            throw error
+        }
+    }
+
+    private func refuseBlocked(_ key: SecretKey, _ admission: Admission) throws(APIError) {
+        guard !admission.refusesBlocked || !shared.blocked.contains(key) else { throw APIError(.blocked) }
+    }
+
     /// The recorder of the current request, if it is traced.
     private var recorder: SpanRecorder? { shared.tracer == nil ? nil : .current }
 
@@ -146,20 +167,29 @@ extension LoopServices {
     ) throws(APIError) -> AdmittedTenant {
         trace.add(.secretHash(key.primary))
         if let token { trace.add(.device(token)) }
-        guard !admission.refusesBlocked || !shared.blocked.contains(key) else { throw APIError(.blocked) }
+        try refuseBlocked(key, admission)
         try count(key, isEvent: admission == .sending, at: started)
         return AdmittedTenant(secret, key, request, started, self)
     }
 
     /// Counts an event or a registration of a tenant.
     fileprivate func count(_ key: SecretKey, isEvent: Bool, at now: MonotonicTime) throws(APIError) {
-        do throws(APIError) {
+        try limited(key, isEvent: isEvent) { () throws(APIError) in
             if isEvent {
                 try shared.rates.countEvent(key, at: now)
             } else {
                 try shared.rates.countRegistration(key, at: now)
             }
-            tenants.note(key.primary, isEvent: isEvent, isLimited: false, at: shared.clock.now)
+        }
+        tenants.note(key.primary, isEvent: isEvent, isLimited: false, at: shared.clock.now)
+    }
+
+    /// Notes a tenant that `check` refuses.
+    private func limited(
+        _ key: SecretKey, isEvent: Bool, _ check: () throws(APIError) -> Void
+    ) throws(APIError) {
+        do throws(APIError) {
+            try check()
         } catch {
             tenants.note(key.primary, isEvent: isEvent, isLimited: true, at: shared.clock.now)
             throw error

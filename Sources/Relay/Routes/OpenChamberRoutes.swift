@@ -45,7 +45,7 @@ struct OpenChamberRegisterRoute: OpenChamberRoute {
         try route.precheck(request)
         let body = try SignedRequest(request)
         guard let token = body.members["token"]?.string else {
-            throw APIError(.missingField, field: .deviceToken)
+            throw APIError(.missingField, hint: "token must be a text.")
         }
         let platform = body.members["platform"]
         guard platform == nil || platform == "ios" else {
@@ -56,14 +56,21 @@ struct OpenChamberRegisterRoute: OpenChamberRoute {
         fields[RequestField.bundleID.rawValue] = .string(app.text)
         let environment = services.rules.onlyEnvironment[app] ?? .production
         fields[RequestField.apnsEnvironment.rawValue] = .string(environment.rawValue)
-        fields[RequestField.challengeCode.rawValue] = body.members["challengeCode"]
         let wanted = try RegisterRequest(
             RequestFields(fields), services.rules, at: services.shared.clock.now)
         // Versions without Android sign the token alone.
         let text = platform == nil ? token : "\(token).ios"
-        let sender = try body.sender(signing: text, services)
+        let sender = try body.sender(signing: text, to: .registering, services, &trace)
         let tenant = try services.admit(
             sender.secret, to: .registering, request, started, device: wanted.deviceToken, &trace)
+        // Their servers take a 202 for a registration, and then drop the phone.
+        if services.shared.registration.challengeCodes != nil,
+            try await !services.devices(of: tenant.key).contains(where: wanted.names)
+        {
+            try tenant.countAsUnknown()
+            throw APIError(
+                .forbidden, hint: "This relay challenges new phones, which OpenChamber can't answer.")
+        }
         return try await route.answer(wanted, for: tenant, &trace)
     }
 }
@@ -76,13 +83,12 @@ struct OpenChamberSendRoute: OpenChamberRoute {
         _ request: Request, for app: Topic, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {
         let started = services.loop.now
-        let body = try SignedRequest(request)
+        let body = try SignedRequest(request, bytesMax: Bounds.batchBodyBytesMax)
         let wanted = try OpenChamberMessage(body.members)
-        let sender = try body.sender(signing: wanted.signedText, services)
+        let sender = try body.sender(signing: wanted.signedText, to: .sending, services, &trace)
         let tenant = try services.admit(sender.secret, to: .sending, request, started, &trace)
-        let environment = services.rules.onlyEnvironment[app] ?? wanted.environment
         let dispatcher = Dispatcher(services: services)
-        let devices = try await dispatcher.devices(of: tenant.key).map { $0.asked(in: environment) }
+        let devices = try await dispatcher.devices(of: tenant.key)
         let audience = Audience.tokens(Set(wanted.tokens.map(\.token)))
         guard !audience.recipients(among: devices, zone: { _ in nil }).isEmpty else {
             try tenant.countAsUnknown()
@@ -101,22 +107,10 @@ struct OpenChamberSendRoute: OpenChamberRoute {
     }
 }
 
-extension Device {
-    /// The device with the environment that a request names for its token.
-    ///
-    /// What APNs says corrects a wrong one for this push, and the stored one stays.
-    fileprivate func asked(in environment: DeviceEnvironment) -> Device {
-        Device(
-            id: id, secretHash: secretHash, token: token, bundleID: bundleID, environment: environment,
-            createdAt: createdAt, updatedAt: updatedAt, details: details)
-    }
-}
-
 /// The body of `POST /v1/push/send`.
 struct OpenChamberMessage: Sendable {
     /// The phones, as sent and as the relay stores them.
     let tokens: [(text: String, token: DeviceToken)]
-    let environment: DeviceEnvironment
     let content: NotificationContent
     /// What is signed besides the time.
     let signedText: String
@@ -133,13 +127,17 @@ struct OpenChamberMessage: Sendable {
                 hint: "tokens must be 1 to \(Bounds.openChamberTokensMax) tokens in hexadecimal.")
         }
         // As title, the platform's name would make the text that registers a phone valid here, too.
-        guard let title = members["title"]?.string, !title.isEmpty, title != "ios" else {
+        // Half a surrogate pair is signed as the U+FFFD that stands for it.
+        guard let title = members["title"]?.text, !title.isEmpty, title != "ios" else {
             throw APIError(.invalidField, hint: "title must be a text.")
         }
-        guard let environment = DeviceEnvironment(rawValue: members["env"]?.string ?? "sandbox") else {
-            throw APIError(.invalidField, field: .apnsEnvironment)
+        // The relay knows better: their servers send the same for every phone.
+        guard DeviceEnvironment(rawValue: members["env"]?.string ?? "sandbox") != nil else {
+            throw APIError(.invalidField, hint: "env must be sandbox or production.")
         }
-        self.environment = environment
+        guard members["badge"]?.text ?? "" == "" else {
+            throw APIError(.invalidField, hint: "badge must be a number.")
+        }
         var fields = JSON.Object()
         fields["title"] = .string(title)
         for name in ["body", "badge", "data"] { fields[name] = members[name] == "" ? nil : members[name] }

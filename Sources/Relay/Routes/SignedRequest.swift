@@ -7,7 +7,7 @@ import Storage
 
 /// A request that an OpenChamber server signed with its key, which plays the part of a secret.
 struct SignedRequest: Sendable {
-    /// The body's members, of which the signature covers those in the text of ``sender(signing:_:)`` alone.
+    /// The body's members, of which the signature covers those in the text of ``sender(signing:to:_:_:)`` alone.
     let members: JSON.Object
     private let request: Request
     /// When it was signed, in milliseconds.
@@ -16,9 +16,10 @@ struct SignedRequest: Sendable {
     private let publicKey: [UInt8]
 
     /// Reads the body without verifying anything.
-    init(_ request: Request) throws(APIError) {
+    init(_ request: Request, bytesMax: Int = Bounds.requestBodyBytesMax) throws(APIError) {
         self.request = request
-        members = try RequestFields(body: request.body).members(without: [])
+        let bounds = BodyBounds(bytesMax: bytesMax, depthMax: Bounds.requestJSONDepthMax)
+        members = try RequestFields(body: request.body, bounds: bounds).members(without: [])
         let key = members["publicKeyJwk"]
         guard key?["kty"] == "EC", key?["crv"] == "P-256",
             let x = Self.bytes(key?["x"], P256.scalarBytes), let y = Self.bytes(key?["y"], P256.scalarBytes)
@@ -37,9 +38,10 @@ struct SignedRequest: Sendable {
 
     /// The server that signed its time and a text just now, and what exactly it signed.
     ///
-    /// An address that sends too many wrong signatures has no more of them verified.
+    /// An address that sends too many wrong signatures has no more of them verified, and neither has a server that
+    /// would be refused.
     func sender(
-        signing text: String, _ services: LoopServices
+        signing text: String, to admission: Admission, _ services: LoopServices, _ trace: inout RequestTrace
     ) throws(APIError) -> (secret: Secret, signed: [UInt8]) {
         let (now, age) = (Int(services.shared.clock.now), Int(Bounds.signatureAgeMax.inMilliseconds))
         guard (now - age...now + age).contains(time) else {
@@ -47,6 +49,8 @@ struct SignedRequest: Sendable {
                 .unauthorized, hint: "ts is more than five minutes from the relay's time.",
                 logDetail: "the signature's time is off by more than five minutes")
         }
+        let secret = Self.secret(of: publicKey)
+        try services.check(secret, for: admission, &trace)
         let rates = services.shared.rates
         try rates.checkUnknownSecret(request, at: services.loop.now)
         let signed = Array("\(time).\(text)".utf8)
@@ -55,7 +59,7 @@ struct SignedRequest: Sendable {
             throw APIError(
                 .unauthorized, hint: "The signature is wrong.", logDetail: "the signature is wrong")
         }
-        return (Self.secret(of: publicKey), signed)
+        return (secret, signed)
     }
 
     /// The secret that stands for a public key.

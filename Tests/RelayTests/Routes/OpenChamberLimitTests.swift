@@ -70,12 +70,23 @@ struct OpenChamberLimitTests {
             #expect(await server.register(relay, Self.token).status == 429)
             #expect(await server.send(relay, [Self.token], title: "1").status == 200)
             #expect(await server.send(relay, [Self.token], title: "2").status == 429)
+            // Nor are signatures verified that could not be admitted.
+            var wrong = try #require(
+                server.message([Self.token], title: "a", at: OpenChamberServer.now).object)
+            wrong["title"] = "b"
+            #expect(await relay.post("/v1/push/send", .object(wrong)).json["error"] == "rate_limited")
+            var registering = try #require(
+                server.signed("\(Self.token).ios", ["token": "aa01"], at: OpenChamberServer.now).object)
+            registering["platform"] = "ios"
+            let answer = await relay.post("/v1/push/register-token", .object(registering))
+            #expect(answer.json["error"] == "rate_limited")
             let key = SecretHasher().key(of: SignedRequest.secret(of: server.publicKey))
             relay.storage.state.withLock {
                 $0.blocked.append(BlockedSecret(secretHash: key.primary, createdAt: 1))
             }
             await relay.onLoop { $0.services.shared.blocked }.refresh()
             #expect(await server.send(relay, [Self.token], title: "3").status == 403)
+            #expect(await relay.post("/v1/push/send", .object(wrong)).json["error"] == "blocked")
         }
     }
 
@@ -90,13 +101,22 @@ struct OpenChamberLimitTests {
             #expect(await server.register(relay, Self.token, headers: headers).status == 200)
         }
         options.hasher = try #require(SecretHasher(pepper: Secret(String(repeating: "p", count: 32))))
+        let hasher = options.hasher
         options.registration = .challenge(try #require(ChallengeCodes(options.hasher)))
         try await RelayFixture.with(options) { relay in
             let server = try OpenChamberServer(TestKey.pem)
-            #expect(await server.register(relay, Self.token).status == 202)
-            let code = try #require(await relay.lastPayload["challengeCode"])
-            #expect(await server.send(relay, [Self.token]).json["results"]?.array?.first?["drop"] == true)
-            #expect(await server.register(relay, Self.token, ["challengeCode": code]).status == 200)
+            let refused = await server.register(relay, Self.token)
+            #expect(refused.status == 403 && refused.json["error"] == "forbidden")
+            #expect(await relay.onLoop { $0.production.pushes.isEmpty && $0.sandbox.pushes.isEmpty })
+            // One that was registered before stays.
+            let hash = hasher.key(of: SignedRequest.secret(of: server.publicKey)).primary
+            relay.storage.state.withLock {
+                $0.devices.append(
+                    Device(
+                        id: "1", secretHash: hash, token: Self.token, bundleID: "com.example.chamber",
+                        environment: .production, createdAt: 1, updatedAt: 1))
+            }
+            #expect(await server.register(relay, Self.token).status == 200)
             #expect(await server.send(relay, [Self.token]).json["results"]?.array?.first?["ok"] == true)
         }
     }

@@ -76,9 +76,8 @@ struct OpenChamberTests {
                         ["token": .string(Self.second), "ok": false, "drop": true],
                     ]
                 ])
-            // Without env, as by their source, in the sandbox.
-            let push = try #require(await relay.onLoop { $0.sandbox.pushes.first })
-            #expect(await relay.onLoop { $0.production.pushes.isEmpty })
+            let push = try #require(await relay.onLoop { $0.production.pushes.first })
+            #expect(await relay.onLoop { $0.sandbox.pushes.isEmpty })
             #expect(push.deviceToken.text == Self.first)
             #expect(push.notification.topic.text == "com.example.chamber")
             #expect(push.notification.collapseID?.text == "ready-ses_1")
@@ -91,16 +90,38 @@ struct OpenChamberTests {
         }
     }
 
-    @Test("A push goes where env says first, and where the phone is if that is wrong")
+    @Test("APNs says where a phone is, once for all pushes, and env doesn't matter")
     func environments() async throws {
         try await Self.withPhone { relay, server in
-            #expect(await server.send(relay, [Self.first], ["env": "production"]).status == 200)
-            #expect(await relay.onLoop { $0.production.pushes.count == 1 && $0.sandbox.pushes.isEmpty })
             await relay.onLoop { $0.sandbox.script = { _ in .rejected(400, "BadDeviceToken") } }
-            let answer = await server.send(relay, [Self.first], ["env": "sandbox"], title: "2")
+            #expect(await server.send(relay, [Self.first], ["env": "sandbox"], title: "1").status == 200)
+            #expect(await relay.onLoop { $0.production.pushes.count == 1 && $0.sandbox.pushes.isEmpty })
+            await relay.onLoop {
+                $0.sandbox.script = { push in .accepted(apnsID: push.id, uniqueID: nil) }
+                $0.production.script = { _ in .rejected(400, "BadDeviceToken") }
+            }
+            for title in ["2", "3"] {
+                let answer = await server.send(relay, [Self.first], ["env": "production"], title: title)
+                #expect(answer.json["results"] == [Self.kept(Self.first)])
+            }
+            #expect(await relay.onLoop { $0.production.pushes.count == 2 && $0.sandbox.pushes.count == 2 })
+            let dev = await server.send(relay, [Self.first], ["env": "dev"])
+            #expect(dev.status == 400 && dev.json["message"] == "env must be sandbox or production.")
+        }
+    }
+
+    @Test("A title with half a surrogate pair rings with the U+FFFD that Node signs for it")
+    func halfPair() async throws {
+        try await Self.withPhone { relay, server in
+            let body = server.message([Self.first], title: "Cut \u{FFFD}", at: OpenChamberServer.now)
+            let text = String(decoding: body.encoded(), as: UTF8.self)
+            let sent = text.replacing("\u{FFFD}", with: "\\ud83d")
+            #expect(sent != text)
+            let answer = await relay.answer(
+                Request(
+                    method: .post, target: "/v1/push/send", headers: [], body: Array(sent.utf8)))
             #expect(answer.json["results"] == [Self.kept(Self.first)])
-            #expect(await relay.onLoop { $0.production.pushes.count == 2 && $0.sandbox.pushes.count == 1 })
-            #expect(await server.send(relay, [Self.first], ["env": "dev"]).status == 400)
+            #expect(await relay.lastPayload["aps"]?["alert"]?["title"] == "Cut \u{FFFD}")
         }
     }
 
@@ -110,7 +131,7 @@ struct OpenChamberTests {
             let other = try OpenChamberServer(TestKey.secondPEM)
             let stranger = await other.send(relay, [Self.first])
             #expect(stranger.json["results"] == [Self.dropped(Self.first)])
-            #expect(await relay.onLoop { $0.sandbox.pushes.isEmpty })
+            #expect(await relay.onLoop { $0.production.pushes.isEmpty })
             // Nobody takes a phone over: it then belongs to both.
             #expect(await other.register(relay, Self.first).status == 200)
             #expect(await other.send(relay, [Self.first]).json["results"] == [Self.kept(Self.first)])
@@ -144,9 +165,9 @@ struct OpenChamberTests {
                 let answer = await relay.post("/v1/push/send", .object(object))
                 #expect(answer.status == 409 && answer.json["error"] == "event_conflict", "\(name)")
             }
-            #expect(await relay.onLoop { $0.sandbox.pushes.count == 1 })
+            #expect(await relay.onLoop { $0.production.pushes.count == 1 })
             #expect(await server.send(relay, [Self.first], title: "Next").status == 200)
-            #expect(await relay.onLoop { $0.sandbox.pushes.count == 2 })
+            #expect(await relay.onLoop { $0.production.pushes.count == 2 })
         }
     }
 
@@ -186,7 +207,7 @@ struct OpenChamberTests {
                 let aged = server.message([Self.first], title: "\(shift)", at: OpenChamberServer.now + shift)
                 #expect(await relay.post("/v1/push/send", aged).status.rawValue == status, "\(shift)")
             }
-            #expect(await relay.onLoop { $0.sandbox.pushes.count == 2 })
+            #expect(await relay.onLoop { $0.production.pushes.count == 2 })
             // Operators see why; the log has no signature and no text.
             let lines = try await relay.lines.closed()
             let details = Set(lines.compactMap { $0["detail"]?.string })
@@ -221,11 +242,15 @@ struct OpenChamberTests {
             #expect(await server.send(relay, tokens).status == 400)
             let most = await server.send(relay, [Self.first] + tokens.prefix(99))
             #expect(most.status == 200 && most.json["results"]?.array?.count == 100)
+            // As long as APNs' tokens may be.
+            let long = (100..<200).map { String(repeating: "ab", count: 78) + "0" + String($0) }
+            let longest = await server.send(relay, long)
+            #expect(longest.status == 200 && longest.json["results"]?.array?.count == 100)
             #expect(await server.send(relay, []).status == 400)
             #expect(await server.send(relay, ["no token"]).status == 400)
             #expect(await server.send(relay, [Self.first], title: "").status == 400)
             for (name, value): (String, JSON.Value) in [
-                ("badge", -1), ("data", ["aps": 1]), ("data", "text"), ("body", 1),
+                ("badge", -1), ("badge", "unread"), ("data", ["aps": 1]), ("data", "text"), ("body", 1),
                 ("collapseId", .string(String(repeating: "c", count: 65))),
             ] {
                 #expect(await server.send(relay, [Self.first], [name: value]).status == 400, "\(name)")
@@ -236,22 +261,22 @@ struct OpenChamberTests {
     @Test("A phone that APNs no longer knows is to be dropped; one that APNs can't take now rings later")
     func outcomes() async throws {
         try await Self.withPhone { relay, server in
-            await relay.onLoop { $0.sandbox.script = { _ in .rejected(503, "ServiceUnavailable") } }
+            await relay.onLoop { $0.production.script = { _ in .rejected(503, "ServiceUnavailable") } }
             let later = await server.send(relay, [Self.first], title: "Later")
             #expect(later.json["results"] == [Self.kept(Self.first)])
             #expect(relay.pending.count == 1)
-            await relay.onLoop { $0.sandbox.script = { _ in .rejected(400, "BadTopic") } }
+            await relay.onLoop { $0.production.script = { _ in .rejected(400, "BadTopic") } }
             let failed = await server.send(relay, [Self.first], title: "Failed")
             #expect(
                 failed.json["results"] == [["token": .string(Self.first), "ok": false, "drop": false]])
-            await relay.onLoop { $0.sandbox.script = { _ in .rejected(410, "Unregistered") } }
+            await relay.onLoop { $0.production.script = { _ in .rejected(410, "Unregistered") } }
             relay.pass(.seconds(1))
             let dead = await server.send(relay, [Self.first], title: "Dead")
             #expect(dead.json["results"] == [Self.dropped(Self.first)])
-            let pushes = await relay.onLoop { $0.sandbox.pushes.count }
+            let pushes = await relay.onLoop { $0.production.pushes.count }
             let gone = await server.send(relay, [Self.first], title: "Gone")
             #expect(gone.json["results"] == [Self.dropped(Self.first)])
-            #expect(await relay.onLoop { $0.sandbox.pushes.count } == pushes)
+            #expect(await relay.onLoop { $0.production.pushes.count } == pushes)
         }
     }
 
