@@ -163,8 +163,10 @@ private final class EasyHandle {
         set(CURLOPT_USERAGENT, "apn-relay")
         // libcurl's signals are not thread-safe.
         set(CURLOPT_NOSIGNAL, 1)
-        set(CURLOPT_TIMEOUT_MS, Int(request.timeout / .milliseconds(1)))
-        set(CURLOPT_CONNECTTIMEOUT_MS, Int(request.connectTimeout / .milliseconds(1)))
+        // A request that is over doesn't wait for the thread that resolves its name.
+        set(CURLOPT_QUICK_EXIT, 1)
+        set(CURLOPT_TIMEOUT_MS, request.timeout)
+        set(CURLOPT_CONNECTTIMEOUT_MS, request.connectTimeout)
         set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
         if request.bearerToken == nil, let credentials = request.credentials {
             set(CURLOPT_USERNAME, credentials.user)
@@ -199,6 +201,11 @@ private final class EasyHandle {
 
     private func set(_ option: CURLoption, _ value: Int) {
         unsafe relay_curl_set_number(handle, option, value)
+    }
+
+    /// Sets a time limit in milliseconds; zero is none.
+    private func set(_ option: CURLoption, _ limit: Duration) {
+        set(option, limit > .zero ? max(1, Int(limit / .milliseconds(1))) : 0)
     }
 
     private func failure(_ code: CURLcode, _ body: AnswerBody, _ watch: ProgressWatch) -> WebFailure {

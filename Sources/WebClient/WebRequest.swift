@@ -28,7 +28,7 @@ package struct WebRequest: Sendable {
     package var accept = "application/json"
     /// Which certificates the request trusts.
     package var trust = Trust.system
-    /// Whether to ignore the environment's proxies, for a server on this machine.
+    /// Whether to ignore the environment's proxies, as for a server on this machine.
     package var isLocal = false
     /// The time limit for the whole request; zero for none, for streams.
     package var timeout: Duration
