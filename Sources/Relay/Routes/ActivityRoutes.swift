@@ -111,7 +111,7 @@ struct ActivityUnregisterRoute: TenantRoute {
             throw APIError(error)
         }
         trace.add(.count("removed", removed))
-        if removed == 0 { try tenant.countAsUnknown() }
+        try tenant.note(isKnown: removed > 0)
         return .ok
     }
 }

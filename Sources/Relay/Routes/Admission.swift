@@ -51,8 +51,14 @@ struct AdmittedTenant {
     ///
     /// - Throws: `rate_limited` if it exceeds the limit.
     func countAsUnknown() throws(APIError) {
-        if services.shared.tracer != nil { SpanRecorder.current?.isUnknown() }
         try services.shared.rates.countUnknownSecret(request, at: services.loop.now)
+    }
+
+    /// Notes whether the secret has what the request is about; if not, counts it against its client's address.
+    ///
+    /// - Throws: `rate_limited` if it exceeds the limit.
+    func note(isKnown: Bool) throws(APIError) {
+        if isKnown { services.noteKnown() } else { try countAsUnknown() }
     }
 }
 
@@ -71,7 +77,6 @@ extension LoopServices {
         let tenant = try admit(
             secret, shared.hasher.key(of: secret), to: admission, request, started, device: token, &trace)
         isAdmitted = true
-        recorder?.admitted()
         return tenant
     }
 
@@ -96,6 +101,10 @@ extension LoopServices {
         guard !admission.refusesBlocked || !shared.blocked.contains(key) else { throw APIError(.blocked) }
     }
 
+    /// Notes that the current request's secret has devices, or something that only devices leave behind, so that its
+    /// trace may be exported.
+    func noteKnown() { recorder?.noteKnown() }
+
     /// The recorder of the current request, if it is traced.
     private var recorder: SpanRecorder? { shared.tracer == nil ? nil : .current }
 
@@ -115,7 +124,6 @@ extension LoopServices {
         let tenant = try await admitted(
             credential, to: admission, scope, request, started, device: device, &trace)
         isAdmitted = true
-        recorder?.admitted()
         return tenant
     }
 
@@ -152,6 +160,7 @@ extension LoopServices {
         let tenant = try admit(
             Secret([]), SecretKey(primary: token.secretHash), to: admission, request, started,
             device: device, &trace)
+        noteKnown()
         if token.usedAt.map({ now - $0 >= Bounds.accessTokenUseInterval.inMilliseconds }) ?? true,
             tokenUses.isDue(token.id, at: started)
         {

@@ -26,7 +26,7 @@ extension LoopServices {
         _ dispatch: Dispatch, isAsync: Bool, for tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {
         guard isAsync else { return Reply(body: try await send(dispatch, for: tenant, &trace).response) }
-        if try await !Dispatcher(services: self).sendLater(dispatch) { try tenant.countAsUnknown() }
+        try tenant.note(isKnown: try await Dispatcher(services: self).sendLater(dispatch))
         return .accepted
     }
 

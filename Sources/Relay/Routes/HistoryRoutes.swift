@@ -43,7 +43,7 @@ struct HistoryListRoute: TenantRoute {
             throw APIError(error)
         }
         trace.add(.count("items", min(page.items.count, wanted.limit)))
-        if page.items.isEmpty { try tenant.countAsUnknown() }
+        try tenant.note(isKnown: !page.items.isEmpty)
         return Reply(
             body: page.body(limit: wanted.limit) { $0.eventID.flatMap { known[EventName($0, of: key)] } })
     }
@@ -161,7 +161,7 @@ struct HistoryReadRoute: TenantRoute {
             throw APIError(error)
         }
         trace.add(.count("read", reading.read))
-        if reading == HistoryReading() { try tenant.countAsUnknown() }
+        try tenant.note(isKnown: reading != HistoryReading())
         var writer = JSON.Writer()
         writer.beginObject()
         writer.member("ok", true)

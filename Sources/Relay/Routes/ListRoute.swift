@@ -31,7 +31,7 @@ struct ListRoute: TenantRoute {
             throw APIError(error)
         }
         trace.add(.count("devices", devices.count))
-        if devices.isEmpty { try tenant.countAsUnknown() }
+        try tenant.note(isKnown: !devices.isEmpty)
         return DeviceList(
             devices: devices, last: last.deliveries, agent: last.agent, now: shared.clock.now,
             timeZones: services.rules.timeZones)

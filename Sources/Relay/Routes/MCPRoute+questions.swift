@@ -30,6 +30,7 @@ extension MCPRoute {
                 try tenant.countAsUnknown()
                 return .failed("There is no such question. Ask again without questionID.")
             }
+            services.noteKnown()
             return try await wait(for: asked, arguments, tenant)
         }
         let (asked, report) = try await begin(arguments, tenant, &trace)

@@ -67,6 +67,7 @@ struct MCPRoute: AnsweringRoute {
             return nil
         }
         guard devices.isEmpty else {
+            services.noteKnown()
             if isDue { shared.agents?.note(key, client: step.client, at: (shared.clock.now, now)) }
             return nil
         }

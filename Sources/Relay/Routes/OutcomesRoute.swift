@@ -43,6 +43,7 @@ struct OutcomesRoute: TenantRoute {
         } catch {
             throw APIError(error)
         }
+        if !found.isEmpty || !devices.isEmpty { services.noteKnown() }
         if found.isEmpty {
             if devices.isEmpty {
                 // Strangers must not be able to take up waits.

@@ -42,7 +42,10 @@ struct PresenceRoute: TenantRoute {
                     wanted.duration == .zero ? nil : shared.clock.now + wanted.duration.inMilliseconds
                 try await store(end, for: device, isOwn: own != nil)
             }
-            if !devices.isEmpty { return .ok }
+            if !devices.isEmpty {
+                services.noteKnown()
+                return .ok
+            }
         } catch {
             throw APIError(error)
         }

@@ -42,7 +42,7 @@ struct RegisterRoute: TenantRoute {
         }
         switch result {
         case .created: shared.deviceTotal?.added()
-        case .updated: break
+        case .updated: services.noteKnown()
         case .limitReached: throw APIError(.deviceLimit, limit: .devices)
         }
         guard !wanted.ignored.isEmpty else { return .ok }
@@ -95,6 +95,7 @@ struct RegisterRoute: TenantRoute {
         } catch {
             throw APIError(error)
         }
+        if !devices.isEmpty { services.noteKnown() }
         guard !devices.contains(where: wanted.names) else { return .granted(wanted.environment) }
         // Checked before refusals that reveal something about a secret, so that guesses are counted.
         try tenant.countAsUnknown()
@@ -177,7 +178,7 @@ struct UnregisterRoute: TenantRoute {
             throw APIError(error)
         }
         trace.add(.count("removed", removed))
-        if removed == 0 { try tenant.countAsUnknown() }
+        try tenant.note(isKnown: removed > 0)
         return .ok
     }
 }

@@ -52,6 +52,7 @@ struct ReplyResultRoute: TenantRoute {
         }
         switch stored {
         case .stored(let known), .existing(let known):
+            services.noteKnown()
             await services.stopRepeating(event)
             var writer = JSON.Writer()
             writer.beginObject()

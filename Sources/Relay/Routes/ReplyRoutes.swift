@@ -149,6 +149,7 @@ struct ReplyWaitRoute: TenantRoute {
         }
         // Strangers must not be able to take up waits, and without a device nobody can reply.
         guard hasDevice else { throw try tenant.unknownEvent() }
+        services.noteKnown()
         guard known?.reply == nil, wanted.timeout > .zero else { return reply(known, &trace) }
         switch await shared.replies.wait(
             of: event, knowing: known, within: wanted.timeout, on: services.loop)
@@ -192,7 +193,9 @@ extension LoopServices {
             throw APIError(error)
         }
         switch result {
-        case .stored, .existing: await stopRepeating(event)
+        case .stored, .existing:
+            noteKnown()
+            await stopRepeating(event)
         case .unknownEvent, .notOffered: break
         }
         return result

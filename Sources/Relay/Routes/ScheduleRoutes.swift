@@ -81,7 +81,7 @@ struct ScheduleListRoute: TenantRoute {
             throw APIError(error)
         }
         trace.add(.count("schedules", schedules.count))
-        if schedules.isEmpty { try tenant.countAsUnknown() }
+        try tenant.note(isKnown: !schedules.isEmpty)
         return ScheduleList(schedules: schedules)
     }
 }
@@ -110,7 +110,7 @@ struct ScheduleCancelRoute: TenantRoute {
             throw APIError(error)
         }
         trace.add(.count("cancelled", wasThere ? 1 : 0))
-        if !wasThere { try tenant.countAsUnknown() }
+        try tenant.note(isKnown: wasThere)
         return wasThere
     }
 }

@@ -61,7 +61,7 @@ struct TokenCreateRoute: TenantRoute {
             throw APIError(error)
         }
         switch creation {
-        case .created: break
+        case .created: services.noteKnown()
         case .limitReached:
             throw APIError(.tokenLimit, hint: "The limit is \(Bounds.accessTokensMax).")
         case .noDevices:
@@ -93,7 +93,7 @@ struct TokenListRoute: TenantRoute {
             throw APIError(error)
         }
         trace.add(.count("tokens", tokens.count))
-        if tokens.isEmpty { try tenant.countAsUnknown() }
+        try tenant.note(isKnown: !tokens.isEmpty)
         let response: JSON.Value = ["ok": true, "tokens": .array(tokens.map(\.shown))]
         return Reply(body: response.encoded())
     }
@@ -115,7 +115,7 @@ struct TokenRevokeRoute: TenantRoute {
             throw APIError(error)
         }
         trace.add(.count("revoked", wasThere ? 1 : 0))
-        if !wasThere { try tenant.countAsUnknown() }
+        try tenant.note(isKnown: wasThere)
         return Reply("revoked", wasThere)
     }
 }

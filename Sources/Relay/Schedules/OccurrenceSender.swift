@@ -48,7 +48,8 @@ struct OccurrenceSender {
         await recorder.record(on: services.loop) { _ in result = await sender.result(of: dispatch) }
         recorder.finish(
             "schedule", .consumer,
-            [.secretHash(schedule.secretHash), .note("kind", schedule.kind.rawValue)], isFailed: false)
+            [.secretHash(schedule.secretHash), .note("kind", schedule.kind.rawValue)],
+            isFailed: result.isFailed)
         return result
     }
 
@@ -102,6 +103,14 @@ extension Schedule {
 }
 
 extension OccurrenceResult {
+    /// Whether nothing was sent that should have been.
+    fileprivate var isFailed: Bool {
+        switch self {
+        case .over(.sent), .over(.muted), .over(.noDevices), .over(.skipped): false
+        case .over, .postponed: true
+        }
+    }
+
     /// The result of an occurrence whose dispatch failed: most errors are temporary.
     fileprivate init(_ error: APIError) {
         let seconds = min(

@@ -5,6 +5,7 @@ extension LoopServices {
     func devices(of tenant: SecretKey) async throws(APIError) -> [Device] {
         do throws(StorageError) {
             let devices = try await shared.storage.devices(of: tenant)
+            if !devices.isEmpty { noteKnown() }
             guard devices.indices.contains(where: { devices[$0].secretHash != tenant.primary }) else {
                 return devices
             }

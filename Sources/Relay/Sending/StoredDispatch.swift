@@ -19,7 +19,7 @@ struct StoredDispatch: Sendable, Equatable {
     /// Whether it is sent after a delay rather than at a given time.
     private(set) var isDelay = false
     /// The place in the trace of the request that stored it, if that was traced.
-    private(set) var origin: TraceContext? = SpanRecorder.current.flatMap { $0.isSampled ? $0.place : nil }
+    private(set) var origin: TraceContext? = SpanRecorder.current?.place
 
     /// A request's content to send later.
     init(_ content: StoredContent, to token: DeviceToken? = nil, isDelay: Bool = false) {

@@ -21,19 +21,27 @@ enum SpanExport {
     static func send(
         _ spans: [Span], _ options: Tracer.Options, within deadline: Duration
     ) async -> Result {
+        do throws(WebFailure) {
+            return interpret(try await WebClient.send(request(spans, options, within: deadline)))
+        } catch {
+            return .later(error.description, .zero)
+        }
+    }
+
+    /// The request that posts spans.
+    static func request(
+        _ spans: [Span], _ options: Tracer.Options, within deadline: Duration
+    ) -> WebRequest {
         var request = WebRequest(url: options.url.text, timeout: deadline)
         request.connectTimeout = min(request.connectTimeout, deadline)
         request.body = body(spans)
-        request.isLocal = options.url.isLoopback
+        // The spans and the collector's token are for nobody else.
+        request.isLocal = true
         request.answerBytesMax = Bounds.spanAnswerBytesMax
         request.headers = options.headers.map {
             "\($0.name): \(String(decoding: $0.value.bytes, as: UTF8.self))"
         }
-        do throws(WebFailure) {
-            return interpret(try await WebClient.send(request))
-        } catch {
-            return .later(error.description, .zero)
-        }
+        return request
     }
 
     /// The meaning of a response (OTLP specification, "OTLP/HTTP Response").

@@ -1,33 +1,33 @@
 import Instruments
 import Network
+import Programs
 import Storage
 
 /// Records the spans of one request, or of another piece of work.
 ///
-/// They are exported when it is finished, if the trace is sampled; spans that end later follow one by one.
+/// They are exported when it is finished, if it isn't a stranger's; spans that end later follow one by one.
 final class SpanRecorder: StorageObserver {
-    /// Whether the spans are exported.
-    enum Verdict: Sendable {
-        case sampled
-        /// As soon as the request is admitted: strangers must not switch tracing on.
-        case awaitsAdmission
-        case dropped
-    }
-
     private struct State {
-        var verdict: Verdict
+        /// Whether it is for a known tenant: strangers must not switch tracing on.
+        var isKnown: Bool
         var spans: [Span] = []
+        /// Spans for which there was no room.
+        var lost = 0
         var isFinished = false
+        /// Whether spans that end after the work are exported.
+        var isExported = false
         /// The parent of the spans that end next.
         var parent: TraceContext.SpanID
     }
 
     /// The trace and the work's own span.
     let place: TraceContext
-    /// Whether the trace came with the request.
-    private let isForeign: Bool
     private let parent: TraceContext.SpanID?
     private let links: [TraceContext]
+    /// What is added to a monotonic time for nanoseconds since 1970.
+    ///
+    /// Read once: its spans must nest even if the clock is set meanwhile.
+    private let offset = WallClock.systemNanoseconds &- MonotonicTime.current.nanoseconds
     private let began: UInt64
     let tracer: Tracer
     private let state: Lock<State>
@@ -36,20 +36,23 @@ final class SpanRecorder: StorageObserver {
     ///
     /// - Parameters:
     ///   - parent: The span that caused the work.
+    ///   - isKnown: Whether the work is for a known tenant; otherwise nothing is exported before ``noteKnown()``.
     ///   - links: The places in other traces that it follows from.
     init(
-        _ trace: TraceContext.TraceID, under parent: TraceContext.SpanID?, _ verdict: Verdict,
+        _ trace: TraceContext.TraceID, under parent: TraceContext.SpanID?, isKnown: Bool,
         links: [TraceContext] = [], for tracer: Tracer
     ) {
         let id = Self.newID()
         place = TraceContext(trace, id, isSampled: true)
-        isForeign = verdict == .awaitsAdmission
         self.parent = parent
         self.links = links
         self.tracer = tracer
-        began = tracer.now
-        state = Lock(State(verdict: verdict, parent: id))
+        began = MonotonicTime.current.nanoseconds &+ offset
+        state = Lock(State(isKnown: isKnown, parent: id))
     }
+
+    /// Nanoseconds since 1970.
+    var now: UInt64 { MonotonicTime.current.nanoseconds &+ offset }
 
     /// That of the current task, if it is traced.
     static var current: SpanRecorder? {
@@ -76,27 +79,8 @@ final class SpanRecorder: StorageObserver {
         }
     }
 
-    // MARK: Sampling
-
-    /// The request's tenant was admitted.
-    func admitted() {
-        let awaits = state.withLock { $0.verdict == .awaitsAdmission }
-        guard awaits else { return }
-        let verdict: Verdict = tracer.takesOne() ? .sampled : .dropped
-        state.withLock { $0.verdict = verdict }
-    }
-
-    /// Nobody has registered under the request's secret, so anyone may have sent the request.
-    func isUnknown() {
-        guard isForeign else { return }
-        state.withLock { state in
-            state.verdict = .dropped
-            state.spans = []
-        }
-    }
-
-    /// Whether the spans are exported; not before the request is admitted.
-    var isSampled: Bool { state.withLock { $0.verdict == .sampled } }
+    /// The request's secret turned out to have devices, or something that only devices leave behind.
+    func noteKnown() { state.withLock { $0.isKnown = true } }
 
     // MARK: Spans
 
@@ -112,7 +96,7 @@ final class SpanRecorder: StorageObserver {
 
     /// Begins a span.
     func begin() -> Begun {
-        Begun(id: Self.newID(), began: tracer.now, parent: state.withLock(\.parent))
+        Begun(id: Self.newID(), began: now, parent: state.withLock(\.parent))
     }
 
     /// Begins a span that becomes the parent of those that end before it.
@@ -136,45 +120,48 @@ final class SpanRecorder: StorageObserver {
         add(
             Span(
                 trace: place.trace, id: begun.id, parent: begun.parent, name: name, kind: kind,
-                began: begun.began, ended: tracer.now, details: details, links: links, isFailed: isFailed))
+                began: begun.began, ended: now, details: details, links: links, isFailed: isFailed))
     }
 
     /// Adds a span, also of another trace.
     func add(_ span: Span) {
-        let (isLate, isFull) = state.withLock { state in
-            guard state.verdict != .dropped else { return (false, false) }
-            if state.isFinished { return (state.verdict == .sampled, false) }
-            guard state.spans.count < Bounds.spansPerTraceMax else { return (false, true) }
-            state.spans.append(span)
-            return (false, false)
+        let isLate = state.withLock { state in
+            if state.isFinished { return state.isExported }
+            if state.spans.count < Bounds.spansPerTraceMax {
+                state.spans.append(span)
+            } else {
+                state.lost += 1
+            }
+            return false
         }
         if isLate { tracer.add([span]) }
-        if isFull { tracer.noteDropped(1) }
     }
 
     /// Ends the work's own span and exports all.
     func finish(_ name: String, _ kind: Span.Kind, _ details: [LogField], isFailed: Bool) {
         let own = Span(
             trace: place.trace, id: place.span, parent: parent, name: name, kind: kind, began: began,
-            ended: tracer.now, details: details, links: links, isFailed: isFailed)
-        let spans: [Span] = state.withLock { state in
+            ended: now, details: details, links: links, isFailed: isFailed)
+        let (spans, lost) = state.withLock { state in
             state.isFinished = true
+            // Only here, so that what isn't exported leaves room for what is.
+            state.isExported = state.isKnown && tracer.takesOne()
             defer { state.spans = [] }
-            return state.verdict == .sampled ? [own] + state.spans : []
+            return state.isExported ? ([own] + state.spans, state.lost) : ([], 0)
         }
-        if !spans.isEmpty { tracer.add(spans) }
+        if !spans.isEmpty { tracer.add(spans, lost: lost) }
     }
 
     // MARK: Storage
 
-    func beganCall() -> UInt64 { tracer.now }
+    func beganCall() -> UInt64 { now }
 
     func endedCall(_ name: String, began: UInt64, isFailed: Bool) {
         let parent = state.withLock(\.parent)
         add(
             Span(
                 trace: place.trace, id: Self.newID(), parent: parent, name: name, kind: .client, began: began,
-                ended: tracer.now,
+                ended: now,
                 details: [
                     .note("db.system.name", tracer.options.database), .note("db.operation.name", name),
                 ],

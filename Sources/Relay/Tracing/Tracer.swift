@@ -49,8 +49,6 @@ final class Tracer: Sendable {
 
     let options: Options
     let log: Log
-    /// What is added to a monotonic time for nanoseconds since 1970.
-    private let offset: UInt64
     private let bucket = TokenBucket(Bounds.tracesPerSecondMax, per: .seconds(1))
     private let state = Lock(State())
     /// Fires when the last export is due.
@@ -61,13 +59,8 @@ final class Tracer: Sendable {
     init(_ options: Options, log: Log) {
         self.options = options
         self.log = log
-        // Read once: spans of one trace must nest even if the clock is set meanwhile.
-        offset = WallClock.systemNanoseconds &- MonotonicTime.current.nanoseconds
         (ends, end) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
-
-    /// Nanoseconds since 1970.
-    var now: UInt64 { MonotonicTime.current.nanoseconds &+ offset }
 
     var figures: Figures { state.withLock(\.figures) }
 
@@ -75,14 +68,11 @@ final class Tracer: Sendable {
 
     /// The recorder of a request; `nil` if it isn't traced.
     ///
-    /// - Parameter given: The request's `traceparent`. Strangers choose it, so it counts only once the request is
-    ///   admitted.
+    /// - Parameter given: The request's `traceparent`.
     func recorder(for given: TraceContext?) -> SpanRecorder? {
-        if let given {
-            guard given.isSampled || samples(given.trace) else { return nil }
-            return SpanRecorder(given.trace, under: given.span, .awaitsAdmission, for: self)
-        }
-        return recorder()
+        let trace = given?.trace ?? newTrace()
+        guard given?.isSampled == true || samples(trace) else { return nil }
+        return SpanRecorder(trace, under: given?.span, isKnown: false, for: self)
     }
 
     /// The recorder of work that isn't a sender's; `nil` if it isn't traced.
@@ -91,22 +81,22 @@ final class Tracer: Sendable {
     ///   - origin: The traced request that it follows from, if there was one.
     ///   - continues: Whether it belongs to that request's trace, rather than to one with a link to it.
     func recorder(from origin: TraceContext? = nil, continues: Bool = false) -> SpanRecorder? {
-        if let origin, continues {
-            return takesOne() ? SpanRecorder(origin.trace, under: origin.span, .sampled, for: self) : nil
+        if continues {
+            return origin.map { SpanRecorder($0.trace, under: $0.span, isKnown: true, for: self) }
         }
-        var system = SystemRandomNumberGenerator()
-        let trace = TraceContext.random(isSampled: true, using: &system).trace
-        guard samples(trace), takesOne() else { return nil }
-        return SpanRecorder(trace, under: nil, .sampled, links: origin.map { [$0] } ?? [], for: self)
+        let trace = newTrace()
+        guard samples(trace) else { return nil }
+        return SpanRecorder(trace, under: nil, isKnown: true, links: origin.map { [$0] } ?? [], for: self)
     }
 
     /// The recorder of a queued push's further attempt; `nil` if it isn't traced.
+    ///
+    /// It has no parent: the span of the push's storing is exported only if the event was traced, too.
     func recorder(ofPush id: String) -> SpanRecorder? {
-        guard let place = place(ofPush: id), takesOne() else { return nil }
-        return SpanRecorder(place.trace, under: place.span, .sampled, for: self)
+        place(ofPush: id).map { SpanRecorder($0.trace, under: nil, isKnown: true, for: self) }
     }
 
-    /// The place where a queued push's trace begins; `nil` if it isn't traced.
+    /// The place of a queued push's storing in its trace; `nil` if it isn't traced.
     ///
     /// Its ID is the push's, so that all attempts, whatever relay makes them, are in one trace without a column for it.
     func place(ofPush id: String) -> TraceContext? {
@@ -114,6 +104,11 @@ final class Tracer: Sendable {
             return nil
         }
         return TraceContext(trace, span, isSampled: true)
+    }
+
+    private func newTrace() -> TraceContext.TraceID {
+        var system = SystemRandomNumberGenerator()
+        return TraceContext.random(isSampled: true, using: &system).trace
     }
 
     /// Whether a trace is among the share that is exported.
@@ -135,16 +130,15 @@ final class Tracer: Sendable {
     // MARK: Export
 
     /// Queues spans; those for which there is no room are dropped.
-    func add(_ spans: [Span]) {
+    ///
+    /// - Parameter lost: How many more were dropped before.
+    func add(_ spans: [Span], lost: Int = 0) {
         state.withLock { state in
             let room = state.isFinished ? 0 : max(0, Bounds.spansWaitingMax - state.spans.count)
             state.spans += spans.prefix(room)
-            state.figures.dropped += UInt64(max(0, spans.count - room))
+            state.figures.dropped += UInt64(max(0, spans.count - room) + lost)
         }
     }
-
-    /// Counts spans that were dropped.
-    func noteDropped(_ count: Int) { state.withLock { $0.figures.dropped += UInt64(count) } }
 
     /// Exports the waiting spans once more, and has ``run()`` return.
     func finish() {
@@ -168,15 +162,21 @@ final class Tracer: Sendable {
         let deadline = MonotonicTime.current + Bounds.spanLastExportDeadline
         while let batch = takeBatch() {
             let left = deadline.since(.current)
-            guard left > .zero, await attempt(batch, within: left) else { break }
+            switch left > .zero
+                ? await SpanExport.send(batch, options, within: left) : .later("the relay is stopping", .zero)
+            {
+            case .taken(let rejected): note(batch, rejected: rejected)
+            case .refused(let reason), .later(let reason, _):
+                drop(batch + (takeBatch(upTo: .max) ?? []), reason, isLast: true)
+            }
         }
     }
 
     /// Takes the spans of the next export; `nil` if none wait.
-    func takeBatch() -> [Span]? {
+    func takeBatch(upTo max: Int = Bounds.spansPerExportMax) -> [Span]? {
         state.withLock { state in
             guard !state.spans.isEmpty else { return nil }
-            let batch = Array(state.spans.prefix(Bounds.spansPerExportMax))
+            let batch = Array(state.spans.prefix(max))
             state.spans.removeFirst(batch.count)
             return batch
         }
@@ -198,18 +198,6 @@ final class Tracer: Sendable {
         }
     }
 
-    /// Exports a batch without further attempts; returns whether the collector took it.
-    private func attempt(_ batch: [Span], within deadline: Duration) async -> Bool {
-        switch await SpanExport.send(batch, options, within: deadline) {
-        case .taken(let rejected):
-            note(batch, rejected: rejected)
-            return true
-        case .refused(let reason), .later(let reason, _):
-            drop(batch, reason)
-            return false
-        }
-    }
-
     private func putBack(_ batch: [Span]) {
         state.withLock { $0.spans = batch + $0.spans }
     }
@@ -222,12 +210,14 @@ final class Tracer: Sendable {
         }
     }
 
-    private func drop(_ batch: [Span], _ reason: String) {
+    /// Counts lost spans, and logs them, unless others were logged just before.
+    private func drop(_ batch: [Span], _ reason: String, isLast: Bool = false) {
         let count = state.withLock { state -> Int? in
             state.figures.dropped += UInt64(batch.count)
             state.unlogged += batch.count
             let now = MonotonicTime.current
-            guard state.loggedAt.map({ now.since($0) >= Bounds.spansDroppedInterval }) ?? true else {
+            guard isLast || state.loggedAt.map({ now.since($0) >= Bounds.spansDroppedInterval }) ?? true
+            else {
                 return nil
             }
             state.loggedAt = now

@@ -204,7 +204,7 @@ struct PreconditionTests {
 }
 
 /// Takes connections and does nothing with them.
-private final class Silent: ChannelHandler {
+final class Silent: ChannelHandler {
     func channelActive(_ channel: Channel) {}
     func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer) {}
     func channelReadEnded(_ channel: Channel) { channel.close() }

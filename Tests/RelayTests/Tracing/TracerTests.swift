@@ -81,11 +81,108 @@ struct TracerTests {
             _ = await Self.event(relay, secret: Self.other)
             #expect(await Self.spans(relay).isEmpty)
             _ = await Self.event(relay, flags: "00")
-            _ = await Self.event(relay, flags: nil, secret: Self.other)
+            _ = await Self.event(relay, flags: nil)
             let roots = await Self.spans(relay).filter { $0.kind == .server }
             #expect(roots.map { $0.trace.text == Self.trace } == [true, false])
             #expect(roots.map { $0.parent == nil } == [false, true])
         }
+    }
+
+    @Test("Strangers take no room from the tenants' traces, with and without a traceparent")
+    func strangers() async throws {
+        try await RelayFixture.with(Self.fixture(ratio: 1)) { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            let tracer = try #require(await relay.onLoop { $0.services.shared.tracer })
+            for number in 0..<Bounds.tracesPerSecondMax {
+                _ = await Self.event(relay, flags: nil, secret: "\(Self.other) \(number)")
+                _ = await relay.answer(Request(method: .post, target: "/v1/event", body: Array("{".utf8)))
+                tracer.recorder(for: nil)?.finish("POST /v1/event", .server, [], isFailed: false)
+            }
+            #expect(await Self.spans(relay).isEmpty)
+            var left = 0
+            while tracer.takesOne() { left += 1 }
+            #expect(left >= Bounds.tracesPerSecondMax)
+        }
+    }
+
+    @Test("A known secret is traced whatever its request asks for, also what isn't there")
+    func known() async throws {
+        try await RelayFixture.with(Self.fixture(ratio: 1)) { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            for (path, body) in [
+                ("/v1/reply/wait", #""eventID":"nobody-sent-it","timeout":0"#), ("/v1/device/list", ""),
+            ] {
+                let members = #"{"secret":"\#(RelayFixture.secret)"\#(body.isEmpty ? "" : "," + body)}"#
+                _ = await relay.answer(Request(method: .post, target: path, body: Array(members.utf8)))
+                #expect(await Self.spans(relay).contains { $0.name == "POST " + path }, "\(path)")
+            }
+        }
+    }
+
+    @Test("An asynchronous event is in its request's trace or in none")
+    func asynchronous() async throws {
+        let lines = LogLines()
+        let tracer = Tracer(try Self.options(ratio: 1), log: lines.log)
+        let origin = try #require(TraceContext("00-\(Self.trace)-00f067aa0ba902b7-01".utf8))
+        #expect(tracer.recorder(from: origin, continues: true)?.place.trace == origin.trace)
+        #expect(tracer.recorder(from: nil, continues: true) == nil)
+        #expect(tracer.recorder(from: origin, continues: false)?.place.trace != origin.trace)
+        await lines.log.close()
+    }
+
+    @Test("An attempt at a queued push begins the push's trace, because its storing may not be exported")
+    func queued() async throws {
+        let lines = LogLines()
+        let tracer = Tracer(try Self.options(ratio: 1), log: lines.log)
+        let id = "019f0000-0000-7000-80ff-000000000001"
+        tracer.recorder(ofPush: id)?.finish("retry", .consumer, [], isFailed: false)
+        let span = try #require(tracer.takeBatch()?.first)
+        #expect(span.parent == nil && span.trace == tracer.place(ofPush: id)?.trace)
+        await lines.log.close()
+    }
+
+    @Test("Spans that can't be exported at the end are counted and logged, all in one line")
+    func end() async throws {
+        let lines = LogLines()
+        // Nobody listens on port 9.
+        let tracer = Tracer(try Self.options(ratio: 1), log: lines.log)
+        let count = 2 * Bounds.spansPerExportMax + 1
+        let span = Span(
+            trace: try #require(TraceContext.TraceID(1, 2)), id: try #require(TraceContext.SpanID(3)),
+            parent: nil, name: "step", kind: .inside, began: 1, ended: 2)
+        tracer.add(Array(repeating: span, count: count))
+        tracer.finish()
+        await tracer.run()
+        tracer.add([span])
+        #expect(tracer.figures == Tracer.Figures(exported: 0, dropped: UInt64(count + 1)))
+        let dropped = try await lines.closed().filter { $0["event"]?.string == "traces.dropped" }
+        #expect(dropped.map { $0["spans"]?.int } == [count])
+    }
+
+    @Test("Exports go to no proxy, and to the collector within the time that is left")
+    func request() throws {
+        var options = try Self.options()
+        options.url = try WebAddress("http://collector.example:4318/v1/traces")
+        let request = SpanExport.request([], options, within: .seconds(1))
+        #expect(request.isLocal && request.timeout == .seconds(1) && request.connectTimeout == .seconds(1))
+    }
+
+    @Test("Less than a millisecond is a time limit, too", .timeLimit(.minutes(1)))
+    func shortLimit() async throws {
+        let loop = EventLoop(label: "silent")
+        let listener = try await loop.run { loop throws(NetworkError) in
+            guard let address = SocketAddress(ip: "127.0.0.1", port: 0) else { throw .badAddress("") }
+            return LoopBound(try Listener(address, on: loop) { _ in Silent() }, on: loop)
+        }
+        let address = await loop.run { _ in listener.value.localAddress }
+        var options = try Self.options()
+        options.url = try WebAddress("http://\(address)/v1/traces")
+        let result = await SpanExport.send([], options, within: .nanoseconds(1))
+        guard case .later(_, .zero) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        await loop.run { _ in listener.value.close() }
     }
 
     @Test("A blocked secret traces nothing, and a probe neither")
@@ -119,10 +216,7 @@ struct TracerTests {
     func bounds() async throws {
         let lines = LogLines()
         let tracer = Tracer(try Self.options(ratio: 1), log: lines.log)
-        let recorders = (0..<10 * Bounds.tracesPerSecondMax).compactMap { _ in tracer.recorder() }
-        // Tokens may come back meanwhile.
-        #expect((Bounds.tracesPerSecondMax...2 * Bounds.tracesPerSecondMax).contains(recorders.count))
-        let recorder = try #require(recorders.first)
+        let recorder = try #require(tracer.recorder())
         for _ in 0..<Bounds.spansPerTraceMax + 3 { recorder.end(recorder.begin(), "step", .inside) }
         recorder.finish("work", .consumer, [], isFailed: false)
         #expect(tracer.figures == Tracer.Figures(exported: 0, dropped: 3))
@@ -131,6 +225,13 @@ struct TracerTests {
         var spans: [Span] = []
         while let batch = tracer.takeBatch() { spans += batch }
         #expect(spans.count == Bounds.spansPerTraceMax + 2 && spans.last?.name == "late")
+        for _ in 0..<10 * Bounds.tracesPerSecondMax {
+            tracer.recorder()?.finish("work", .consumer, [], isFailed: false)
+        }
+        var traces = 0
+        while let batch = tracer.takeBatch() { traces += batch.count }
+        // Tokens may come back meanwhile.
+        #expect((Bounds.tracesPerSecondMax - 1...2 * Bounds.tracesPerSecondMax).contains(traces))
         tracer.add(Array(repeating: spans[0], count: Bounds.spansWaitingMax + 7))
         #expect(tracer.figures.dropped == 10)
         var sizes: [Int] = []

@@ -40,7 +40,12 @@ extension FanOut {
         let begun = recorder?.begin()
         async let storedLeased = queue.store(leasedRows, of: key, lease: lease)
         async let storedUnsent = queue.store(unsentRows, of: key, lease: nil)
-        for (push, stored) in zip(inFlight, await storedLeased) { self.stored(stored, push.index, lease) }
+        for (push, stored) in zip(inFlight, await storedLeased) {
+            self.stored(stored, push.index, lease)
+            if let begun, stored.result == .queued {
+                recorder?.queued(push.push, FailureReason.deadlineExceeded, begun)
+            }
+        }
         for (unsent, stored) in zip(unsent, await storedUnsent) {
             items[unsent.index].phase = .ended(DeviceResult.Status(stored.result, reason: unsent.reason))
             if let begun, stored.result == .queued { recorder?.queued(unsent.push, unsent.reason, begun) }

@@ -1,8 +1,8 @@
 import Instruments
 import Storage
 
-/// A queued push has a trace of its own, which its attempts continue, since they may be made hours later and by another
-/// relay. It and the event's trace have links to each other.
+/// A queued push has a trace of its own, to which its attempts belong, since they may be made hours later and by
+/// another relay. It and the event's trace have links to each other.
 extension SpanRecorder {
     /// A push of the event was stored in the queue.
     func queued(_ push: PendingPush, _ reason: String, _ begun: Begun) {
@@ -14,7 +14,7 @@ extension SpanRecorder {
         add(
             Span(
                 trace: place.trace, id: place.span, parent: nil, name: "queue", kind: .producer,
-                began: begun.began, ended: tracer.now, details: details, links: [self.place]))
+                began: begun.began, ended: now, details: details, links: [self.place]))
     }
 
     /// A queued push's attempt ended.
