@@ -40,9 +40,9 @@ package struct TraceContext: Hashable, Sendable {
             self.number = number
         }
 
-        /// A random ID.
-        package static func random(using generator: inout some RandomNumberGenerator) -> SpanID {
-            while true { if let id = SpanID(generator.next()) { return id } }
+        /// A random ID, of the system's generator.
+        package static func random() -> SpanID {
+            while true { if let id = SpanID(.random(in: .min ... .max)) { return id } }
         }
 
         /// 16 lower-case hexadecimal digits.
@@ -62,12 +62,11 @@ package struct TraceContext: Hashable, Sendable {
     }
 
     /// The first place in a new trace.
-    package static func random(isSampled: Bool, using generator: inout some RandomNumberGenerator)
-        -> TraceContext
-    {
+    package static func random(isSampled: Bool) -> TraceContext {
         while true {
-            guard let trace = TraceID(generator.next(), generator.next()) else { continue }
-            return TraceContext(trace, .random(using: &generator), isSampled: isSampled)
+            let (high, low) = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
+            guard let trace = TraceID(high, low) else { continue }
+            return TraceContext(trace, .random(), isSampled: isSampled)
         }
     }
 

@@ -44,9 +44,8 @@ struct RelayClient: Sendable {
     ///
     /// The bridge records no traces, so the relay decides whether it does.
     static func place(of eventID: String) -> TraceContext? {
-        var system = SystemRandomNumberGenerator()
-        return TraceContext.TraceID(uuid: Fingerprint.hex("trace|" + eventID, count: 32)).map {
-            TraceContext($0, .random(using: &system), isSampled: false)
+        TraceContext.TraceID(uuid: Fingerprint.hex("trace|" + eventID, count: 32)).map {
+            TraceContext($0, .random(), isSampled: false)
         }
     }
 

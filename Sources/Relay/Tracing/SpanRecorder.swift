@@ -42,7 +42,7 @@ final class SpanRecorder: StorageObserver {
         _ trace: TraceContext.TraceID, under parent: TraceContext.SpanID?, isKnown: Bool,
         links: [TraceContext] = [], for tracer: Tracer
     ) {
-        let id = Self.newID()
+        let id = TraceContext.SpanID.random()
         place = TraceContext(trace, id, isSampled: true)
         self.parent = parent
         self.links = links
@@ -58,11 +58,6 @@ final class SpanRecorder: StorageObserver {
     static var current: SpanRecorder? {
         guard let observer = StorageCalls.observer else { return nil }
         return observer as? SpanRecorder
-    }
-
-    private static func newID() -> TraceContext.SpanID {
-        var system = SystemRandomNumberGenerator()
-        return .random(using: &system)
     }
 
     /// Does work on its loop, and records its storage calls and those of tasks that it starts.
@@ -91,12 +86,12 @@ final class SpanRecorder: StorageObserver {
         fileprivate let parent: TraceContext.SpanID
 
         /// Another span that began at the same time.
-        func copy() -> Begun { Begun(id: newID(), began: began, parent: parent) }
+        func copy() -> Begun { Begun(id: .random(), began: began, parent: parent) }
     }
 
     /// Begins a span.
     func begin() -> Begun {
-        Begun(id: Self.newID(), began: now, parent: state.withLock(\.parent))
+        Begun(id: .random(), began: now, parent: state.withLock(\.parent))
     }
 
     /// Begins a span that becomes the parent of those that end before it.
@@ -160,7 +155,7 @@ final class SpanRecorder: StorageObserver {
         let parent = state.withLock(\.parent)
         add(
             Span(
-                trace: place.trace, id: Self.newID(), parent: parent, name: name, kind: .client, began: began,
+                trace: place.trace, id: .random(), parent: parent, name: name, kind: .client, began: began,
                 ended: now,
                 details: [
                     .note("db.system.name", tracer.options.database), .note("db.operation.name", name),

@@ -107,8 +107,7 @@ final class Tracer: Sendable {
     }
 
     private func newTrace() -> TraceContext.TraceID {
-        var system = SystemRandomNumberGenerator()
-        return TraceContext.random(isSampled: true, using: &system).trace
+        TraceContext.random(isSampled: true).trace
     }
 
     /// Whether a trace is among the share that is exported.
