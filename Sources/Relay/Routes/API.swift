@@ -135,8 +135,8 @@ struct API: Sendable {
             let recorder = name == .ready ? nil : services.shared.tracer?.recorder(for: parent)
             let reply: Reply
             if let recorder {
-                // why: confined to the loop
-                nonisolated(unsafe) let traced = TracedAnswer(route, self, services)
+                nonisolated(unsafe) let traced =  // why: confined to the loop that runs the task
+                    TracedAnswer(route, self, services)
                 await recorder.record(on: loop) { _ in await traced.answer(request) }
                 (reply, trace) = (traced.reply, traced.trace)
             } else {
