@@ -1,7 +1,7 @@
 internal import COpenSSL
 
 /// A SHA-256 digest, stored inline: 32 bytes without an allocation, compared and hashed as four words.
-package struct Digest256: Hashable, Sendable {
+package struct Digest256: Hashable, Comparable, Sendable {
     /// How many bytes a digest has.
     package static let byteCount = 32
     /// How many characters its hexadecimal form has.
@@ -63,6 +63,9 @@ package struct Digest256: Hashable, Sendable {
         unsafe buffer.withMemoryRebound(to: UInt8.self) { unsafe write(into: $0) }
     }
 
+    /// Whether it comes first in the order of the bytes, which is also that of the hexadecimal forms.
+    package static func < (left: Digest256, right: Digest256) -> Bool { left.words < right.words }
+
     private func write(into buffer: UnsafeMutableBufferPointer<UInt8>) {
         for word in 0..<Words256.count {
             unsafe Hex.write(words[word], digits: 0..<16, to: buffer, at: 16 * word)
@@ -82,7 +85,7 @@ package struct Digest256: Hashable, Sendable {
 ///
 /// Not `SIMD4<UInt64>`, which is aligned to 32 bytes: async functions of Swift 6.3 support 16
 /// (docs/design/compiler.md).
-struct Words256: Hashable, Sendable {
+struct Words256: Hashable, Comparable, Sendable {
     static let count = 4
 
     private var first: UInt64 = 0
@@ -118,6 +121,11 @@ struct Words256: Hashable, Sendable {
             default: fourth = newValue
             }
         }
+    }
+
+    static func < (left: Words256, right: Words256) -> Bool {
+        (left.first, left.second, left.third, left.fourth)
+            < (right.first, right.second, right.third, right.fourth)
     }
 
     /// Adds word by word, each modulo 2^64.

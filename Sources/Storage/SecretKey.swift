@@ -1,7 +1,7 @@
 /// Identifies a tenant's rows: a digest of its secret, stored as 64 lower-case hexadecimal characters.
 ///
 /// Its description is a prefix that is long enough to follow a tenant through a log and too short to find its rows.
-package struct SecretHash: Hashable, Sendable, CustomStringConvertible {
+package struct SecretHash: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// How many characters of the hash a log line shows.
     package static let prefixCount = 12
 
@@ -18,6 +18,9 @@ package struct SecretHash: Hashable, Sendable, CustomStringConvertible {
         guard let digest = Digest256(hex: hex.utf8) else { return nil }
         self.digest = digest
     }
+
+    /// Whether it comes first in the order of the texts in the tables.
+    package static func < (left: SecretHash, right: SecretHash) -> Bool { left.digest < right.digest }
 
     /// The text in the tables.
     package var hex: String { digest.hex }

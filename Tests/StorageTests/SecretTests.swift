@@ -31,6 +31,23 @@ struct SecretTests {
         #expect(dumped.contains("<secret>"))
     }
 
+    @Test("hashes are in the order of their texts")
+    func order() {
+        let hashes = (0..<100).map { SecretHash(Digest256(of: [$0])) }
+        #expect(hashes.sorted().map(\.hex) == hashes.map(\.hex).sorted())
+        let pairs = zip("0000000000000000", "fedcba9876543210")
+        for position in 0..<Digest256.hexCount {
+            let texts = pairs.map { low, high in
+                let zeros = String(repeating: "0", count: Digest256.hexCount - 1 - position)
+                return [low, high].map { String(repeating: "7", count: position) + String($0) + zeros }
+            }
+            for text in texts {
+                let (low, high) = (SecretHash(hex: text[0]), SecretHash(hex: text[1]))
+                #expect(low.flatMap { low in high.map { low < $0 } } == (text[0] < text[1]))
+            }
+        }
+    }
+
     @Test("secrets are equal when all their bytes are")
     func equality() {
         #expect(Secret("abc") == Secret([0x61, 0x62, 0x63]))

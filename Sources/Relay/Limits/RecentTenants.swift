@@ -40,7 +40,7 @@ struct RecentTenants: Sendable, Equatable {
 
     /// The tenants, those with the latest request first.
     var newestFirst: [(hash: SecretHash, activity: Activity)] {
-        let sorted = activities.sorted { ($1.value.at, $0.key.hex) < ($0.value.at, $1.key.hex) }
+        let sorted = activities.sorted { ($1.value.at, $0.key) < ($0.value.at, $1.key) }
         return sorted.prefix(Bounds.recentTenantsMax).map { ($0.key, $0.value) }
     }
 

@@ -3,7 +3,7 @@ extension SQLSession {
     func note(_ uses: [(use: AgentUse, key: SecretKey)]) throws(SQLFailure) {
         try transaction { () throws(SQLFailure) in
             // All calls use the same order, so that concurrent calls don't deadlock.
-            for (use, key) in uses.sorted(by: { $0.key.primary.hex < $1.key.primary.hex }) {
+            for (use, key) in uses.sorted(by: { $0.key.primary < $1.key.primary }) {
                 // The secret is locked so that no use is stored after its last device is removed.
                 guard try hasDevice(key) else { continue }
                 try lock(key.primary)

@@ -15,7 +15,7 @@ extension SQLSession {
     /// Leases the chosen pushes that no other caller has taken since they were read; within a transaction.
     func take(_ chosen: [DuePush], _ lease: PushLease) throws(SQLFailure) {
         // All claims use the same order, so that concurrent ones wait for each other less often.
-        let inOrder = chosen.sorted { ($0.secretHash.hex, $0.id) < ($1.secretHash.hex, $1.id) }
+        let inOrder = chosen.sorted { ($0.secretHash, $0.id) < ($1.secretHash, $1.id) }
         for chunk in Insertion.chunks(of: inOrder) { try take(chunk, lease) }
     }
 

@@ -7,7 +7,7 @@ extension SQLSession {
             let new = try withoutRepeated(ofRegistered(items))
             var addition = HistoryAddition()
             for chunk in Insertion.chunks(of: new) { addition.stored += try insert(chunk) }
-            for hash in Set(new.map(\.secretHash)).sorted(by: { $0.hex < $1.hex }) {
+            for hash in Set(new.map(\.secretHash)).sorted() {
                 addition.removed += try removeItems(of: hash, beyond: StorageLimits.historyItemsMax)
             }
             for key in keys { addition.unread[key] = try countUnread(of: key) }
@@ -75,7 +75,7 @@ extension SQLSession {
         _ items: [(item: HistoryItem, key: SecretKey)]
     ) throws(SQLFailure) -> [(item: HistoryItem, key: SecretKey)] {
         var registered: Set<SecretHash> = []
-        for key in Set(items.map(\.key)).sorted(by: { $0.primary.hex < $1.primary.hex }) {
+        for key in Set(items.map(\.key)).sorted(by: { $0.primary < $1.primary }) {
             try lock(key.primary)
             if try hasDevice(key) { registered.insert(key.primary) }
         }
@@ -95,7 +95,7 @@ extension SQLSession {
             }
             new.append(item)
         }
-        return new.sorted { ($0.secretHash.hex, $0.id) < ($1.secretHash.hex, $1.id) }
+        return new.sorted { ($0.secretHash, $0.id) < ($1.secretHash, $1.id) }
     }
 
     private func hasItem(_ eventID: String, _ key: SecretKey) throws(SQLFailure) -> Bool {

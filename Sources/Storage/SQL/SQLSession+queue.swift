@@ -187,7 +187,7 @@ extension SQLSession {
 
     func setDue(_ pushes: [DuePush], to time: EpochMilliseconds) throws(SQLFailure) -> Int {
         // The same order as in claims.
-        let inOrder = pushes.sorted { ($0.secretHash.hex, $0.id) < ($1.secretHash.hex, $1.id) }
+        let inOrder = pushes.sorted { ($0.secretHash, $0.id) < ($1.secretHash, $1.id) }
         return try transaction { () throws(SQLFailure) in
             var count = 0
             for chunk in Insertion.chunks(of: inOrder) {

@@ -35,7 +35,7 @@ extension SQLSession {
         guard events.count > 1 else { return try events.map(outcome(of:)) }
         // All claims use the same order, so that concurrent ones wait for each other less often.
         let inOrder = events.filter { !$0.key.hasLegacy }
-            .sorted { ($0.key.primary.hex, $0.eventID) < ($1.key.primary.hex, $1.eventID) }
+            .sorted { ($0.key.primary, $0.eventID) < ($1.key.primary, $1.eventID) }
         var known: [UUIDv7: EventClaimResult] = [:]
         for (chunk, filled) in Insertion.padded(inOrder) {
             let inserted = try execute(
@@ -92,7 +92,7 @@ extension SQLSession {
         guard events.count > 1 else { return try events.map(complete) }
         var completed: Set<UUIDv7> = []
         let inOrder = events.sorted {
-            ($0.claim.key.primary.hex, $0.claim.eventID) < ($1.claim.key.primary.hex, $1.claim.eventID)
+            ($0.claim.key.primary, $0.claim.eventID) < ($1.claim.key.primary, $1.claim.eventID)
         }
         for (chunk, filled) in Insertion.padded(inOrder) {
             let answers = filled.flatMap { [.text($0.claim.id.text), .blob($0.answer)] as [SQLValue] }

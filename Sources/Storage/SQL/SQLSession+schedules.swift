@@ -132,7 +132,7 @@ extension SQLSession {
         _ chosen: [DueSchedule], dueAt now: EpochMilliseconds, _ lease: PushLease
     ) throws(SQLFailure) -> [ClaimedSchedule] {
         // All claims use the same order, so that concurrent ones wait for each other less often.
-        let inOrder = chosen.sorted { ($0.secretHash.hex, $0.id) < ($1.secretHash.hex, $1.id) }
+        let inOrder = chosen.sorted { ($0.secretHash, $0.id) < ($1.secretHash, $1.id) }
         var claimed: [ClaimedSchedule] = []
         for chunk in Insertion.chunks(of: inOrder) {
             let rows = Self.anyOf("secret_hash = ? AND id = ? AND due_at = ?", chunk.count)

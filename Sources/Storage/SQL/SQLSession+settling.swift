@@ -4,7 +4,7 @@ extension SQLSession {
     func settle(_ settlements: [Settlement], logging: Bool) throws(SQLFailure) -> [Bool] {
         guard !settlements.isEmpty else { return [] }
         // The same order as in claims.
-        let inOrder = settlements.sorted { ($0.secretHash.hex, $0.id) < ($1.secretHash.hex, $1.id) }
+        let inOrder = settlements.sorted { ($0.secretHash, $0.id) < ($1.secretHash, $1.id) }
         return try transaction { () throws(SQLFailure) in
             var held = try self.held(inOrder)
             var ends: [Settlement] = []

@@ -95,7 +95,7 @@ package struct SQLSession {
 
     /// Locks a secret under several hashes, always in the same order; within a transaction.
     func lock(_ hashes: [SecretHash]) throws(SQLFailure) {
-        for hash in hashes.sorted(by: { $0.hex < $1.hex }) { try lock(hash) }
+        for hash in hashes.sorted() { try lock(hash) }
     }
 
     /// Runs `body` in a transaction, which is rolled back if `body` throws or the commit fails.

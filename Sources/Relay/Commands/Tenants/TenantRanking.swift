@@ -44,7 +44,7 @@ struct TenantCursor: Equatable, Sendable, CustomStringConvertible {
 
     /// Whether this position comes first; equal values are ordered by hash.
     func isBefore(_ other: TenantCursor) -> Bool {
-        value == other.value ? secretHash.hex < other.secretHash.hex : value > other.value
+        value == other.value ? secretHash < other.secretHash : value > other.value
     }
 }
 
