@@ -116,7 +116,7 @@ part() {
     part_began=$SECONDS
 }
 
-# check_program RELAY: checks that the program is linked with hardening.
+# check_program RELAY: checks that the program is linked with hardening, and prepared by deploy/strip.
 check_program() {
     local dynamic headers
     dynamic=$(readelf -dW "$1") headers=$(readelf -hlW "$1")
@@ -125,6 +125,8 @@ check_program() {
     grep -q 'FLAGS_1.*NOW' <<<"$dynamic" || die "$1 does not bind its symbols at start-up"
     ! grep -q 'GNU_STACK.*RWE' <<<"$headers" || die "$1 has an executable stack"
     ! grep -E 'RUNPATH|RPATH' <<<"$dynamic" || die "$1 has a RUNPATH or RPATH"
+    ! readelf -x .swift_modhash "$1" | awk '/^ *0x/ { print $2, $3, $4, $5 }' | grep -q '[1-9a-f]' \
+        || die "$1 has hashes that differ between builds of the same source"
 }
 
 # check_sbom FILE LIBRARY...: checks a bill of materials with SPDX's tools and that it lists the libraries.
