@@ -23,7 +23,7 @@ TESTS = "swift test --skip-build --ignore-lock --parallel --experimental-maximum
 # process, two tests' variables without a size, such as random number generators, also have one address and look like a race.
 SERIAL = "swift test --skip-build --ignore-lock --no-parallel"
 OPTIMISED = "-c release -Xswiftc -enable-testing --scratch-path .build-optimised"
-SANITIZED = "--sanitize=thread --disable-index-store --scratch-path .build-tsan"
+SANITIZED = "--sanitize=thread --scratch-path .build-tsan"
 # Targets that a build is without, since no step uses them of it.
 UNITS = "LEFT_OUT_TARGETS=Bench,EndToEndTests"
 WITHOUT_DRIVERS = UNITS + ",StorageMySQLTests,StoragePostgresTests,TransferTests,JSONTests,QRCodeTests,PushSealingTests"
