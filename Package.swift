@@ -19,7 +19,7 @@ let cFacing = strict + [.strictMemorySafety()]
 /// How tests are compiled.
 ///
 /// Optimised builds optimise what is tested, not the tests: compiling them takes half the time. Tests have no debug
-/// information, which saves another 8%; stacks still name their functions.
+/// information, which saves another 7%; stacks still name their functions.
 let testing =
     strict + [.unsafeFlags(["-gnone"]), .unsafeFlags(["-Onone"], .when(configuration: .release))]
 

@@ -105,8 +105,9 @@ package enum SQLiteBackup {
     private static func withPart<Output>(
         of path: String, _ body: (Int32, String) throws(Failure) -> Output
     ) throws(Failure) -> Output {
-        // mkostemps(3) writes the name that it chose into its argument.
-        var template = Array((path + ".XXXXXX.part").utf8CString)
+        // mkostemps(3) replaces six X before the suffix in its argument by the name that it chose.
+        let placeholder = String(repeating: "X", count: 6)
+        var template = Array("\(path).\(placeholder).part".utf8CString)
         let descriptor = unsafe mkostemps(&template, Int32(".part".utf8.count), O_CLOEXEC)
         let code = errno
         guard descriptor >= 0 else {
