@@ -130,6 +130,7 @@ struct QuestionChainTests {
             #expect(try await chain.fate(of: first.id, key: key, reply: reply) == "answered_elsewhere")
             let second = try await chain.asksQuestions("que_2", number: 2, key: key)
             try await chain.does("end", ["id": "ses_1", "outcome": "aborted"])
+            try await chain.closed(second.id)
             #expect(try await chain.fate(of: second.id, key: key, reply: reply) == "too_late")
             #expect(try await chain.given(atLeast: 0) == [])
         }

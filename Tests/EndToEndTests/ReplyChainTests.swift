@@ -26,12 +26,7 @@ struct ReplyChainTests {
             // Answered at the desk: the phones are told that nobody is needed any more.
             let second = try await chain.asks("per_2", number: 2)
             try await chain.does("answer", ["request": "per_2"])
-            let known = try await eventually {
-                try await chain.post("/v1/reply/wait", ["timeout": 0], second)
-            } until: {
-                $0["acknowledgedAt"] != nil
-            }
-            #expect(known["reply"] == nil)
+            #expect(try await chain.closed(second)["reply"] == nil)
             // Their apps remove the notification.
             let cleared = try await eventually {
                 try await chain.stack.control.pushes(token: token(1))
@@ -179,12 +174,7 @@ struct ReplyChainTests {
             // What is answered at the desk is over for the phones, also without replies.
             let second = try await chain.asks("per_2", number: 2)
             try await chain.does("answer", ["request": "per_2"])
-            let known = try await eventually {
-                try await chain.post("/v1/reply/wait", ["timeout": 0], second)
-            } until: {
-                $0["acknowledgedAt"] != nil
-            }
-            #expect(known["acknowledgedAt"] != nil)
+            try await chain.closed(second)
             try await chain.lastTurn()
             #expect(try await chain.titles(atLeast: 3).count == 3)
             #expect(try await chain.given(atLeast: 0) == [])

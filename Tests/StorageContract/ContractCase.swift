@@ -99,3 +99,8 @@ package protocol ContractDatabase: Sendable {
     /// Removes the database.
     func destroy() async
 }
+
+extension StorageError: CustomTestStringConvertible {
+    /// A failing test shows the database's own message, which says what it waited for.
+    package var testDescription: String { logDetail }
+}

@@ -6,7 +6,7 @@ extension ServerCase {
     static let locks: [ServerCase] = [
         ServerCase("a push stored while its secret's rows are being moved keeps its device") {
             database, _ async throws in
-            let storage = try await database.open(patient)
+            let storage = try await database.open(.patient)
             let old = Samples.key("secret")
             let new = SecretKey(primary: SecretHash(Digest256(of: [1])), legacy: [old.primary])
             let device = try await storage.registered("aa", old)
@@ -36,7 +36,7 @@ extension ServerCase {
             "locks of secrets without devices are removed in steps, and their secrets can get devices again"
         ) {
             database, _ async throws in
-            let storage = try await database.open(patient)
+            let storage = try await database.open(.patient)
             let keys = (0..<5).map { Samples.key("secret \($0)") }
             for key in keys { try await storage.register(Samples.registration("aa"), key) }
             for key in keys[..<3] {
@@ -61,7 +61,7 @@ extension ServerCase {
 
         ServerCase("a call removes a bounded number of locks, and the next one continues after them") {
             database, _ async throws in
-            let storage = try await database.open(patient)
+            let storage = try await database.open(.patient)
             let count = StorageLimits.locksRemovedPerCall + 20
             let connection = try database.connect()
             for number in 0..<count {
@@ -81,7 +81,7 @@ extension ServerCase {
         ServerCase("no schedule is left if it is stored while its secret loses its last device or is revoked")
         {
             database, _ async throws in
-            let storage = try await database.open(patient)
+            let storage = try await database.open(.patient)
             for isRevoked in [false, true] {
                 let key = Samples.key("secret \(isRevoked)")
                 try await storage.register(Samples.registration("aa"), key)
@@ -109,7 +109,7 @@ extension ServerCase {
 
         ServerCase("an event that is answered while it is taken over stays answered") {
             database, _ async throws in
-            let storage = try await database.open(patient)
+            let storage = try await database.open(.patient)
             let old = Samples.key("secret")
             let new = SecretKey(primary: SecretHash(Digest256(of: [1])), legacy: [old.primary])
             // The receipt is under the claim's primary hash, and then under a legacy one.
@@ -142,13 +142,6 @@ extension ServerCase {
         }
     }
 
-    /// Calls wait for as long as the test does.
-    private static var patient: ServerOptions {
-        var options = ServerOptions()
-        options.callTimeout = .seconds(60)
-        return options
-    }
-
     /// Waits until so many sessions wait for a row, or until something else holds; half a minute at most.
     private static func untilWaiting(
         _ count: Int, _ database: any ServerDatabase, or isDone: () async throws -> Bool = { false }
@@ -156,8 +149,7 @@ extension ServerCase {
         let deadline = ContinuousClock.now + .seconds(30)
         while try database.countLockWaits() < count, try await !isDone() {
             try #require(ContinuousClock.now < deadline, "nobody waits for the row")
-            // InnoDB renews what `innodb_trx` shows only for who hasn't read it for 100 ms.
-            try await Task.sleep(for: .milliseconds(150))
+            try await Task.sleep(for: .milliseconds(20))
         }
     }
 }

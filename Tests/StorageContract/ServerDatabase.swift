@@ -65,9 +65,7 @@ extension ServerDatabase {
 
     /// As the program does, but with time for a machine that is busy with other tests.
     package func open() async throws(StorageError) -> any Storage {
-        var options = ServerOptions()
-        options.callTimeout = .seconds(30)
-        return try await ServerStorage<Connection>.open(location, options: options)
+        try await ServerStorage<Connection>.open(location, options: .patient)
     }
 
     /// As a command does that must not change anything.
@@ -113,10 +111,12 @@ extension ServerDatabase {
 }
 
 extension ServerOptions {
-    /// For the tests' own connections, which wait longer than a relay's: a busy machine needn't answer one in three seconds.
+    /// Waits longer than a relay does: a machine that is busy with other tests may need more than three seconds for a
+    /// connection.
     package static var patient: ServerOptions {
         var options = ServerOptions()
         options.connectTimeout = .seconds(30)
+        options.callTimeout = .seconds(60)
         return options
     }
 }

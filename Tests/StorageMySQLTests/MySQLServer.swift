@@ -32,6 +32,12 @@ struct MySQLServer: Sendable, CustomTestStringConvertible {
     /// The directory with certificates.
     static let certificates: String = variable("RELAY_TEST_TLS") ?? ""
 
+    /// The options of a URL for TLS.
+    ///
+    /// Without `ssl-ca`, libmariadb would read all of the system's certificates for each connection, which takes longer
+    /// than most tests.
+    var encryption: String { "?ssl-mode=verify-ca&ssl-ca=\(Self.certificates)/ca.pem" }
+
     /// What a suite of tests needs, and what is said where it isn't there.
     static let isThere: ConditionTrait = .enabled(
         if: mariadb.url != nil, "no MariaDB: Tests/Support/databases run swift test runs these tests")

@@ -36,6 +36,16 @@ struct PoolStateTests {
         #expect(pool.released(slot: 0, now: .zero) == [.run(3, slot: 0, checking: false)])
     }
 
+    @Test("At most two connections are being opened, however many calls wait")
+    func opensFew() {
+        var pool = Self.pool(9)
+        let opened = (1...9).flatMap { pool.add(UInt64($0), deadline: .seconds(5), now: .zero) }
+        #expect(opened == [.open(slot: 0), .open(slot: 1)])
+        let next = pool.opened(slot: 1, now: .zero, youth: 0)
+        #expect(next == [.run(1, slot: 1, checking: false), .open(slot: 2)])
+        #expect(pool.connections.opening == 2)
+    }
+
     @Test("It counts what its connections do, and what became of others")
     func counts() {
         var pool = Self.pool(3)

@@ -264,7 +264,7 @@ extension PoolState {
 
     private mutating func open(now: Time) -> [Action] {
         var opening = slots.count { $0 == .opening }
-        var wanted = waiting.count
+        var wanted = min(waiting.count, options.openingMax)
         if let outage {
             // After a failure, opens one connection at a time, even if no call waits, to notice when the server is
             // back.

@@ -24,6 +24,11 @@ package struct ServerOptions: Sendable {
     package var access = Access.write
     /// Maximum connections, each with its own thread, opened on demand.
     package var connectionsMax = 10
+    /// Maximum connections being opened at a time.
+    ///
+    /// libmariadb reads all of the system's certificates for each connection that uses TLS, one connection after another:
+    /// on a slow machine, ten at once would exceed `connectTimeout`, and the server would count as down.
+    package var openingMax = 2
     /// Maximum calls waiting for a connection; further ones fail as `unavailable`.
     package var waitingCallsMax = 10_000
     /// Maximum calls of one kind that share a statement.

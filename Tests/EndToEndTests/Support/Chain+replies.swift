@@ -73,6 +73,18 @@ extension Chain {
         return try Envelope.open(sealed, type: "permission", with: [key.notificationKey]).id
     }
 
+    /// Waits until the relay knows that nobody is needed any more, and returns what the bridge would hear then.
+    ///
+    /// A reply before that finds only that the request is gone from the server, whatever ended it.
+    @discardableResult
+    func closed(_ eventID: String) async throws -> JSON.Value {
+        try await eventually {
+            try await post("/v1/reply/wait", ["timeout": 0], eventID)
+        } until: {
+            $0["acknowledgedAt"] != nil
+        }
+    }
+
     /// The result of a reply: the phone sends it, again if need be, and waits.
     func result(_ reply: JSON.Value, to eventID: String) async throws -> JSON.Value {
         var members = reply.object ?? JSON.Object()
