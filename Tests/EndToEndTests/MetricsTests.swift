@@ -289,19 +289,19 @@ struct MetricsTests {
             let stuck = try await eventually {
                 try await stack.http.get("/ready")
             } until: {
-                $0.status == 503
+                try $0.json()["checks"]?["queue"] == "overdue"
             }
-            #expect(
-                try stuck.json()["checks"] == [
-                    "storage": "ok", "write": "ok", "apns": "ok", "queue": "overdue", "clock": "ok",
-                ])
+            #expect(stuck.status == 503)
+            // The lock also fails the write that is tried every five seconds, if that comes first.
+            let checks = try #require(try stuck.json()["checks"])
+            for check in ["storage", "apns", "clock"] { #expect(checks[check] == "ok") }
             // Each loop remembers for a second what it found.
             let read = try await eventually {
                 try await scrape(stack)
             } until: {
-                $0.value("relay_ready") == 0
+                $0.value("relay_ready_check", ["check": "queue"]) == 0
             }
-            #expect(read.value("relay_ready_check", ["check": "queue"]) == 0)
+            #expect(read.value("relay_ready") == 0)
             #expect(read.value("relay_ready_check", ["check": "storage"]) == 1)
             withExtendedLifetime(lock) {}
             lock = nil

@@ -264,12 +264,12 @@ struct OutcomeTests {
 ///
 /// Pauses between questions, or they would take the processors from the programs under test.
 func eventually<Value>(
-    _ ask: () async throws -> Value, until isWanted: (Value) -> Bool
+    _ ask: () async throws -> Value, until isWanted: (Value) throws -> Bool
 ) async throws -> Value {
     let end = ContinuousClock.now + .seconds(90)
     while true {
         let value = try await ask()
-        if isWanted(value) { return value }
+        if try isWanted(value) { return value }
         guard ContinuousClock.now < end else {
             throw Program.Failure(
                 description: "not as wanted after 90 s: \(String(describing: value).prefix(4000))")
