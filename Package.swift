@@ -18,10 +18,8 @@ let strict: [SwiftSetting] = [
 let cFacing = strict + [.strictMemorySafety()]
 /// How tests are compiled.
 ///
-/// Optimised builds optimise what is tested, not the tests: compiling them takes half the time. Tests have no debug
-/// information, which saves another 7%; stacks still name their functions.
-let testing =
-    strict + [.unsafeFlags(["-gnone"]), .unsafeFlags(["-Onone"], .when(configuration: .release))]
+/// Optimised builds optimise what is tested, not the tests: compiling them takes half the time.
+let testing = strict + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
 
 /// Every symbol is looked up at the start, so that the table of addresses can be read-only while the program runs.
 let hardened: [LinkerSetting] = [

@@ -25,8 +25,11 @@ SERIAL = "swift test --skip-build --ignore-lock --no-parallel"
 OPTIMISED = "-c release -Xswiftc -enable-testing --scratch-path .build-optimised"
 SANITIZED = "--sanitize=thread --scratch-path .build-tsan"
 # Targets that a build is without, since no step uses them of it.
-UNITS = "LEFT_OUT_TARGETS=Bench,EndToEndTests"
+UNITS = "LEFT_OUT_TARGETS=Bench,EndToEndTests,RelayClient"
 WITHOUT_DRIVERS = UNITS + ",StorageMySQLTests,StoragePostgresTests,TransferTests,JSONTests,QRCodeTests,PushSealingTests"
+# The build with ThreadSanitizer is a debug build, too: its suites need no second one.
+UNWATCHED = "LEFT_OUT_TARGETS=" + ",".join(
+    name for names in THREADED.values() for name in names.split("|") if name != "StorageTests")
 # Database servers for one command, without durability, whose sessions begin otherwise than the relay needs them.
 SERVERS = "Tests/Support/databases run --odd-sessions --no-sync"
 ENDS = "^EndToEndTests\\."
@@ -40,10 +43,9 @@ PROGRAMS = "install -D -t .build-deploy/programs .build-deploy/relay .build-depl
 STEPS = [
     Step("sources", "formatting, layers of folders, links, and the tests of the tools", "Tests/Sources/all", BOTH, 240,
          needs=("swift",)),
-    Step("build", "debug build, warnings are errors", "swift build --build-tests", BOTH, 1500,
-         needs=("swift", "build"), cores=2, quiet=900),
-
     # Every day: a debug build and real servers.
+    Step("build", "debug build, warnings are errors", "swift build --build-tests", (EVERYDAY,), 1500,
+         needs=("swift", "build"), cores=2, quiet=900),
     Step("tests", "unit tests, and the storage contract on SQLite, PostgreSQL and MariaDB",
          f"{SERVERS} -- {TESTS} --skip '{ENDS}' --skip '{VARIANTS}'", (EVERYDAY,), 900,
          needs=("test", "databases"), after=("build",)),
@@ -59,16 +61,18 @@ STEPS = [
     Step("page-modules", "modules of the web page and of the console", "clients/web/test && clients/console/test", BOTH, 60, needs=("test",)),
 
     # What else continuous integration runs. What ships comes first, since much uses it.
+    Step("build-debug", "debug build of the programs, and of the tests that need no ThreadSanitizer; warnings are errors",
+         f"{UNWATCHED} swift build --build-tests", (ALL,), 1500, needs=("swift", "build"), cores=2, quiet=900),
     Step("image", "container image, built and used as in docs/operate/install.md",
          f"Tests/Deploy/image .build/debug && {PROGRAMS}", (ALL,), 1800,
-         needs=("image", "databases"), after=("build",), root=True, quiet=900),
+         needs=("image", "databases"), after=("build-debug",), root=True, quiet=900),
     Step("build-optimised", "optimised build of the tests", f"{UNITS} swift build --build-tests {OPTIMISED}", (ALL,), 2400,
-         needs=("swift", "build"), after=("build",), quiet=1800),
+         needs=("swift", "build"), after=("build-debug",), quiet=1800),
     Step("build-tsan", "build of the tests with ThreadSanitizer", f"{WITHOUT_DRIVERS} swift build --build-tests {SANITIZED}", (ALL,), 2400,
-         needs=("swift", "build"), after=("build",), quiet=1800),
+         needs=("swift", "build"), after=("build-debug",), quiet=1800),
     Step("contract", "drivers and their contract on all servers, those of Debian unstable included; debug",
          f"{SERVERS} --newest -- {TESTS} --filter '^(Storage.*|JSON|QRCode|PushSealing)Tests\\.' --skip '{VARIANTS}'",
-         (ALL,), 1200, needs=("test", "databases", "newest"), after=("build",), root=True),
+         (ALL,), 1200, needs=("test", "databases", "newest"), after=("build-debug",), root=True),
     Step("end-to-end", "end-to-end tests of the programs in the image",
          f"RELAY_TEST_PROGRAMS=$PWD/{SHIPPED} {SERVERS} -- {TESTS} --filter '{ENDS}' --skip {OUTAGES}",
          (ALL,), 1200, needs=("test", "databases"), after=("image",)),
@@ -83,20 +87,20 @@ STEPS = [
     Step("galera", "contract on a Galera cluster, then the loss of nodes",
          "Tests/Support/databases run --servers galera --no-sync -- bash -c 'set -e; "
          f"{TESTS} --filter GaleraContractTests; {TESTS} --filter GaleraTests'", (ALL,), 400,
-         needs=("test", "databases"), after=("build",)),
+         needs=("test", "databases"), after=("build-debug",)),
     Step("soak", "load and random faults, every push accounted for; SQLite, 60 s",
          f"Tests/Soak/run --bin {SHIPPED} --seconds 60", (ALL,), 400, after=("image",)),
     Step("fuzz", "parsers of untrusted bytes, 20 s", "Tests/Fuzz/run 20", (ALL,), 900,
-         needs=("swift", "build"), after=("build",), background=True, quiet=600),
+         needs=("swift", "build"), after=("build-debug",), background=True, quiet=600),
     Step("openapi", "docs/reference/openapi.yaml against a live relay (Schemathesis)", "Tests/Schemathesis/run", (ALL,), 300,
-         needs=("test",), after=("build",)),
+         needs=("test",), after=("build-debug",)),
     Step("generated-clients", "clients generated from docs/reference/openapi.yaml",
          f"BIN={SHIPPED} Tests/GeneratedClients/run", (ALL,), 300, needs=("test",), after=("image",)),
     Step("mcp", "MCP with the SDKs' clients", f"BIN={SHIPPED} Tests/MCP/run", (ALL,), 300, needs=("test",), after=("image",)),
     Step("senders", "senders of other relays by both transports against a live relay", f"BIN={SHIPPED} Tests/Senders/run", (ALL,), 300,
          needs=("test",), after=("image",)),
-    Step("webpush", "http_ece and py_vapid against WebPush and the simulator", "Tests/WebPush/run", (ALL,), 180,
-         needs=("test",), after=("build",)),
+    Step("webpush", "http_ece and py_vapid against WebPush and the simulator", f"{UNITS} Tests/WebPush/run {OPTIMISED}", (ALL,), 180,
+         needs=("test",), after=("build-optimised",)),
     Step("traces", "exported traces, read with opentelemetry-proto, and collectors that lie", f"BIN={SHIPPED} Tests/Traces/run",
          (ALL,), 120, needs=("test",), after=("image",)),
     Step("browser", "web pages of other origins in Chromium", f"BIN={SHIPPED} Tests/Browser/run", (ALL,), 180,
@@ -110,14 +114,14 @@ STEPS = [
     Step("compiler", "known miscompiled patterns", "Tests/Compiler/run", (ALL,), 300, needs=("swift",), background=True),
     Step("try", "./dev run, as in README.md", "Tests/Deploy/try .build-optimised/release", (ALL,), 300,
          needs=("run",), after=("build-optimised",)),
-    Step("deploy", "files of deploy/", "Tests/Deploy/files", (ALL,), 120, needs=("deploy",), after=("build",)),
+    Step("deploy", "files of deploy/", "Tests/Deploy/files", (ALL,), 120, needs=("deploy",), after=("build-debug",)),
     Step("kubernetes", "manifests of deploy/kubernetes, built by kubectl and held to the schemas", "Tests/Deploy/kubernetes", (ALL,),
          120, needs=("kubernetes",)),
     Step("proxies", "the configurations for Caddy, nginx and HAProxy", "Tests/Deploy/proxies && Tests/Deploy/routing", (ALL,),
-         300, needs=("proxies",), after=("build",)),
+         300, needs=("proxies",), after=("build-debug",)),
     Step("metrics", "metrics, alert rules and the dashboard's queries with Prometheus",
          "Tests/Support/databases run --servers postgres --no-sync -- Tests/Metrics/run", (ALL,), 300,
-         needs=("metrics", "databases"), after=("build",)),
+         needs=("metrics", "databases"), after=("build-debug",)),
     Step("package", "Debian package of the programs in the image, on a fresh machine",
          "Tests/Deploy/package .build-deploy .build/debug", (ALL,), 600, needs=("package", "machine"), after=("image",),
          root=True),
