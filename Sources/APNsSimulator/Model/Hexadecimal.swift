@@ -23,7 +23,7 @@ package enum Hexadecimal {
 
     /// Whether all bytes are hexadecimal digits.
     package static func isAllDigits(_ text: ArraySlice<UInt8>) -> Bool {
-        // Branch-free: every push has a token of 64 digits.
+        // Branch-free, because it runs for every push: a token has 64 digits.
         unsafe text.withUnsafeBufferPointer { bytes in
             var others: UInt8 = 0
             for index in 0..<bytes.count {

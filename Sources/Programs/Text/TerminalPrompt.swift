@@ -1,6 +1,6 @@
 import Glibc
 
-/// Asks a question on the terminal at standard input.
+/// Asks a question on the terminal that is connected to standard input.
 package enum TerminalPrompt {
     /// The answer to a question.
     package enum Answer: Equatable {

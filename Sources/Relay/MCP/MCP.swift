@@ -181,7 +181,7 @@ struct MCPRefusal: Error {
 }
 
 extension MCPReply {
-    /// The answer to a message that isn't a valid request.
+    /// The response to a message that isn't a valid request.
     static func refusal(_ error: MCPError, to id: JSON.Value? = nil) -> MCPReply {
         MCPReply(status: error.status, body: error.response(to: id))
     }

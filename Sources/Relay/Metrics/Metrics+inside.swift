@@ -28,7 +28,7 @@ extension Metrics {
         },
         Metric(
             "relay_queue_settled_total", .counter, labels: ["result", "reason"],
-            "Results of retries: sent, failed, or again if the push was queued again."
+            "Retry results: sent, failed, or again if the push was queued again."
         ) { $0.queue.settledSamples },
         Metric(
             "relay_queue_unwritten_ends", .gauge,

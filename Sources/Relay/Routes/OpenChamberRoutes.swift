@@ -115,7 +115,7 @@ struct OpenChamberMessage: Sendable {
     /// What is signed besides the time.
     let signedText: String
 
-    /// Checks the members except those of the signature.
+    /// Checks all members except those of the signature.
     init(_ members: JSON.Object) throws(APIError) {
         let texts = members["tokens"]?.array ?? []
         tokens = texts.compactMap { value in

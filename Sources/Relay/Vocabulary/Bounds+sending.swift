@@ -23,7 +23,7 @@ extension Bounds {
     static let enqueueReserve: Duration = .milliseconds(500)
     /// Maximum stored pushes in flight while there is nothing else to send; half of them to one destination alone.
     static let retriesInFlightMax = 1_024
-    /// Maximum stored pushes that begin at once; further ones wait for ``retriesPause``.
+    /// Maximum stored pushes started together; the next ones start after ``retriesPause``.
     static let retriesAtOnceMax = 48
     /// How long a long batch of stored pushes pauses between its parts: a process sends about 10,000 a second at most.
     static let retriesPause: Duration = .milliseconds(3)

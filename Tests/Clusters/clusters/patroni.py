@@ -25,7 +25,7 @@ STOP_DEADLINE = 30  # seconds until killed processes are gone
 PROBE_TIMEOUT = 2  # seconds for an answer of Patroni's REST API
 # Patroni's defaults, in seconds: another node becomes primary when the lost one's lock is that old.
 LOCK = {"ttl": 30, "loop_wait": 10, "retry_timeout": 10}
-# docs/operate/install.md shows this configuration.
+# docs/operate/databases.md shows this configuration.
 HAPROXY = """\
 defaults
     mode tcp
