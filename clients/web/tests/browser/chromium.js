@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Program } from "./program.js";
-import { until } from "./wait.js";
+import { starting, until } from "./wait.js";
 import { WebSocketConnection } from "./websocket.js";
 
 export class Chromium extends Program {
@@ -25,7 +25,7 @@ export class Chromium extends Program {
         const [port, path] = await until("Chromium's port", async () => {
             const lines = (await readFile(join(this.profile, "DevToolsActivePort"), "utf8")).split("\n");
             return lines.length > 1 && lines;
-        }, 30_000);
+        }, starting);
         this.#socket = await WebSocketConnection.connect(`ws://127.0.0.1:${port}${path}`);
         this.#socket.onmessage = (text) => this.#receive(JSON.parse(text));
         const { targetInfos } = await this.call("Target.getTargets");

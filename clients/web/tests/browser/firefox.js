@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { Program } from "./program.js";
-import { until } from "./wait.js";
+import { starting, until } from "./wait.js";
 
 const element = "element-6066-11e4-a52e-4f735466cecf";
 
@@ -29,11 +29,16 @@ export class Firefox extends Program {
         this.run("firefox-esr", ["--headless", "--marionette", "--remote-allow-system-access", "--no-remote", "--profile",
             this.profile, "about:blank"], { MOZ_DISABLE_CONTENT_SANDBOX: "1" });
         const port = await until("Firefox's port", async () => Number(await readFile(join(this.profile, "MarionetteActivePort"),
-            "utf8")), 40_000);
+            "utf8")), starting);
         this.#socket = connect(port, "127.0.0.1");
         this.#socket.on("data", (bytes) => this.#receive(bytes));
-        this.#socket.on("error", () => {});
-        await until("Marionette", async () => this.#received !== undefined && this.greeted);
+        let failure;
+        this.#socket.on("error", (error) => (failure = error));
+        // The greeting follows the port by seconds, more on a busy machine.
+        await until("Marionette", async () => {
+            if (failure) throw failure;
+            return this.greeted;
+        }, starting);
         await this.call("WebDriver:NewSession", {});
         await this.call("WebDriver:SetTimeouts", { script: 20_000 });
         // Marionette switches the connection to the push service off.

@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Program } from "./program.js";
 import { PushService } from "./push-service.js";
-import { until } from "./wait.js";
+import { starting, until } from "./wait.js";
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
 const programs = resolve(root, process.env.BIN ?? ".build/debug");
@@ -36,7 +36,7 @@ export class Relay extends Program {
         const start = await until("the relay's start", async () => {
             if (this.process.exitCode !== null) throw new Error(this.output);
             return JSON.parse(this.output.split("\n").find((line) => line.includes('"event":"start"') && line.endsWith("}")) ?? "null");
-        });
+        }, starting);
         this.url = start.listening;
     }
 

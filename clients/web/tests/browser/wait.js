@@ -1,5 +1,8 @@
-/** Asks until there is a value other than undefined, null and false. */
-export async function until(what, ask, milliseconds = 10_000) {
+/** For a browser or the relay to start, on a busy machine with cold files, too. */
+export const starting = 60_000;
+
+/** Asks until there is a value other than undefined, null and false. The limit tells waiting from hanging, and measures nothing. */
+export async function until(what, ask, milliseconds = 30_000) {
     const end = Date.now() + milliseconds;
     for (let last; ; ) {
         const value = await ask().catch((error) => void (last = error));
