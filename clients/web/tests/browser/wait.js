@@ -1,7 +1,7 @@
-/** For a browser or the relay to start, on a busy machine with cold files, too. */
+/** Milliseconds for a browser or the relay to start, even on a busy machine that reads their files for the first time. */
 export const starting = 60_000;
 
-/** Asks until there is a value other than undefined, null and false. The limit tells waiting from hanging, and measures nothing. */
+/** Asks until there is a value other than undefined, null and false. The limit ends a wait for what hangs; it measures nothing. */
 export async function until(what, ask, milliseconds = 30_000) {
     const end = Date.now() + milliseconds;
     for (let last; ; ) {
