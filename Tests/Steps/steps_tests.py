@@ -203,8 +203,14 @@ class RunTests(unittest.TestCase):
     def test_a_run_ends_with_times_and_counts(self):
         said, status = self.run_steps(step("rows", self.canned(SUMMARY)), step("after", after=("rows",)))
         self.assertEqual(status, 0)
-        self.assertRegex(said, r"\d s      2 tests  rows\n")
+        self.assertRegex(said, r"\d s +\d+ s       2  rows\n")
         self.assertTrue(said.endswith("\n2 passed, 0 failed\n"), said)
+
+    def test_the_processor_time_of_a_step_is_that_of_its_processes(self):
+        busy = "python3 -c 'import time\nwhile time.process_time() < 1.2: pass'"
+        said, _ = self.run_steps(step("busy", f"bash -c {self.quoted(busy)}; true"), step("idle", "sleep 0.1"))
+        self.assertRegex(said, r"\d s         1 s +busy\n")
+        self.assertRegex(said, r"\d s         0 s +idle\n")
 
     def test_a_failure_is_repeated_at_the_end_with_the_commands_that_repeat_it(self):
         command = "true swift test; " + self.canned(FAILING) + "; exit 3"

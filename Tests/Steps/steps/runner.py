@@ -7,6 +7,7 @@ take long, and of a failure which test failed, its output and the command that r
 import ctypes
 import os
 import re
+import resource
 import selectors
 import signal
 import subprocess
@@ -38,6 +39,7 @@ class Running:
         self.background, self.cores = step.background, step.cores
         self.began = self.heard = self.shown = time.monotonic()
         self.output, self.rest, self.ending = Output(), b"", None
+        self.processor_seconds = 0.0
         self.log_path = LOGS / f"{step.name}.log"
         self.log = open(self.log_path, "wb")
         self.process = subprocess.Popen(
@@ -66,17 +68,24 @@ class Running:
         self.ending = self.ending or why
         stacks.end([self.process.pid, *stacks.descendants(self.process.pid)])
 
+    @property
+    def exited(self):
+        """Whether the process has exited, without waiting for it, so that `close` sees what it used."""
+        return os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
     def close(self):
         """Reads the last line and waits for the process, which has closed its output or is being ended."""
         if self.rest:
             self.output.take(self.rest)
         self.process.stdout.close()
         self.log.close()
+        before = used_by_children()
         try:
             self.process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
             self.end("its output is closed, but it goes on")
             self.process.wait()
+        self.processor_seconds = used_by_children() - before
 
     @property
     def problem(self):
@@ -118,6 +127,12 @@ def test_at(file, line, folders=(ROOT / "Tests", ROOT / "clients")):
             kind = match[1]
             break
     return f"{kind}/{function}" if kind and function else None
+
+
+def used_by_children():
+    """Processor seconds of the processes that have been waited for, and of those that they waited for."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def clock(seconds):
@@ -174,7 +189,7 @@ class Run:
                 self._ended(step)
         for step in list(self.running):
             now = time.monotonic()
-            if step.process.poll() is not None and now - step.heard > 1:
+            if step.exited and now - step.heard > 1:
                 self._ended(step)       # a process that outlived the step holds its output open
             elif step.ending is None and now - step.began > step.step.limit:
                 self._hangs(step, f"not done after {step.step.limit} s")
@@ -217,12 +232,12 @@ class Run:
                 other.end(f"ended, because {step.name} failed")
 
     def _close(self):
-        """The table of times, then what failed, then the counts."""
-        self.print("")
+        """The table of times and processor times, then what failed, then the counts."""
+        self.print("\n   time  processors   tests")
         for step in sorted(self.passed + self.failed, key=lambda step: step.began):
             state = "" if step in self.passed else "  FAILED"
-            tests = f"{step.output.tests:>6} tests" if step.output.tests else " " * 12
-            self.print(f"{step.seconds_taken:>5} s {tests}  {step.name}{state}")
+            tests = step.output.tests or ""
+            self.print(f"{step.seconds_taken:>5} s {step.processor_seconds:>9.0f} s {tests:>7}  {step.name}{state}")
         broken = [step for step in self.failed if not (step.ending or "").startswith("ended, because")]
         for step in broken:
             self.print(f"\n{step.name} failed: {step.problem}. Log: {step.log_path.relative_to(ROOT)}")
