@@ -6,6 +6,6 @@ import Programs
 allowMemoryDumps(false)
 FileDescriptors.openStandard()
 let status = Program.run(Array(CommandLine.arguments.dropFirst()), ProcessEnvironment.read())
-// Not `exit`: requests may still run, and the libraries' cleanup would break them.
+// Not `exit`: requests may still be running, and the libraries' cleanup would break them.
 fflush(nil)
 _exit(status.rawValue)

@@ -4,9 +4,9 @@ extension P256 {
     /// The size of a signature: r and s (RFC 7518, section 3.4).
     package static let signatureBytes = 64
 
-    /// Whether a signature is this public key's over the SHA-256 of a message (ES256).
+    /// Whether a signature of a message (ES256) verifies with this public key.
     ///
-    /// False also for a key that isn't on the curve, and for r and s that are out of range.
+    /// Also false for a key that isn't on the curve, or if r or s is out of range.
     package static func verifies(
         _ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8]
     ) -> Bool {

@@ -43,12 +43,12 @@ package enum P256 {
         return work.multiplyPoint(by: scalar)
     }
 
-    /// The number of points of the curve (SEC 2, section 2.4.2).
+    /// The number of points on the curve (SEC 2, section 2.4.2).
     private static let order: [UInt8] =
         [0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0] + [UInt8](repeating: 0xFF, count: 8)
         + [0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63, 0x25, 0x51]
 
-    /// The memory of one calculation.
+    /// The context and the point of one calculation.
     @safe private final class Work {
         private let context: OpaquePointer
         private let point: OpaquePointer
@@ -114,7 +114,7 @@ package enum P256 {
     private static let group = Group()
 }
 
-/// Bytes from a generator.
+/// Random bytes from a generator.
 package enum RandomBytes {
     /// Makes `count` bytes.
     package static func make(_ count: Int, using generator: inout some RandomNumberGenerator) -> [UInt8] {

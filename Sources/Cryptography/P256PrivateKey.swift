@@ -10,7 +10,7 @@ internal import COpenSSL
 
     /// Reads an unencrypted key in PEM: PKCS #8 or SEC 1.
     ///
-    /// - Throws: ``P256KeyError``, which contains nothing of the text.
+    /// - Throws: ``P256KeyError``, which contains no part of the text.
     package convenience init(pem: [UInt8]) throws(P256KeyError) {
         guard !pem.holds(Array("BEGIN ENCRYPTED".utf8)), !pem.holds(Array(",ENCRYPTED".utf8)) else {
             throw .encrypted
@@ -138,7 +138,7 @@ internal import COpenSSL
     }
 }
 
-/// Why a text isn't a P-256 private key.
+/// Why the text isn't a P-256 private key.
 package enum P256KeyError: Error, Hashable, Sendable, CaseIterable {
     /// Encrypted with a password.
     case encrypted

@@ -9,7 +9,7 @@ package enum SHA256 {
     package static func digest(_ message: [UInt8]) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: bytes)
         let isDone = unsafe EVP_Digest(message, message.count, &digest, nil, EVP_sha256(), nil) == 1
-        // Only a machine without memory fails here, and a wrong digest must never be used.
+        // This fails only if memory is exhausted, and a wrong digest must never be used.
         precondition(isDone, "libcrypto could not compute a digest")
         return digest
     }

@@ -7,16 +7,16 @@ package struct BackOff: Hashable, Sendable {
     /// Failures in a row.
     package private(set) var failures = 0
 
-    /// More doublings would exceed any maximum.
+    /// The maximum number of doublings; more would exceed any maximum delay.
     private static let doublingsMax = 30
 
-    /// No failure yet.
+    /// Creates a back-off without failures.
     package init(from least: Duration, to most: Duration) {
         self.least = least
         self.most = most
     }
 
-    /// The delay after this many failures in a row; below two, the least.
+    /// The delay after a number of failures in a row; for fewer than two, `least`.
     package func delay(after failures: Int) -> Duration {
         min(least * (1 << min(max(failures, 1) - 1, Self.doublingsMax)), most)
     }
@@ -27,9 +27,9 @@ package struct BackOff: Hashable, Sendable {
         return delay(after: failures)
     }
 
-    /// Records a failure and returns a part of the delay that follows, so that clients spread out.
+    /// Records a failure and returns part of the delay that follows, so that clients' attempts spread out.
     ///
-    /// - Parameter random: From 0, for half of the delay, to 1, for all of it.
+    /// - Parameter random: From 0, for half the delay, to 1, for all of it.
     package mutating func next(_ random: Double) -> Duration {
         next() * (0.5 + random / 2)
     }

@@ -1,15 +1,16 @@
-/// The index of a request in its session, a small number that is reused only after the request's event was handled.
+/// The index of a request in its session, a small number that is reused only after the request's event has been
+/// handled.
 ///
 /// The owner may use it as an index into its own table.
 package typealias StreamSlot = Int
 
 /// A complete response.
 package struct ClientResponse: Sendable, Equatable {
-    /// From 200 to 999; interim responses are skipped.
+    /// The status, from 200 to 999; interim responses are skipped.
     package var status: Int
     /// The fields named in `ClientLimits.keptFields`, without `:status`.
     package var fields: HeaderFields
-    /// At most `ClientLimits.bodyBytes` bytes.
+    /// The body, at most `ClientLimits.bodyBytes` bytes.
     package var body: [UInt8]
 
     package init(status: Int, fields: HeaderFields = HeaderFields(), body: [UInt8] = []) {
@@ -23,7 +24,7 @@ package struct ClientResponse: Sendable, Equatable {
 package enum StreamFailure: Hashable, Sendable {
     /// The peer did not process it: REFUSED_STREAM, above GOAWAY's last stream, or never sent.
     case notProcessed(ErrorCode)
-    /// The stream was cut off by the peer's RST_STREAM, by this side's or by an invalid response.
+    /// The stream was reset by the peer, by this side or because of an invalid response.
     case reset(ErrorCode)
     /// The connection ended; the peer may have processed the request.
     case connectionLost
@@ -37,7 +38,7 @@ package enum ClientEvent: Sendable, Equatable {
     case failure(StreamSlot, StreamFailure)
     /// The server's stream limit changed; it can be below the number of open streams, even 0.
     case streamLimit(Int)
-    /// GOAWAY was received: open no more streams. Failures of the streams above its last one follow.
+    /// GOAWAY was received: open no more streams. Failures follow for the streams above its last stream.
     case goAway(GoAway)
     /// The peer acknowledged a `ping` with the same value.
     case pingAcknowledged(UInt64)
@@ -57,7 +58,7 @@ extension ClientEvent {
 package struct ClientLimits: Sendable {
     /// The response fields to keep, in lower case; others are dropped.
     package var keptFields: [StaticString] = []
-    /// The maximum size of a response's body in bytes; a response ends there.
+    /// The maximum size of a response's body in bytes; a longer response ends there.
     package var bodyBytes = 4096
     /// SETTINGS_MAX_HEADER_LIST_SIZE and the limit of one response's kept fields, in bytes.
     package var headerListBytes = 8 * 1024
@@ -66,6 +67,6 @@ package struct ClientLimits: Sendable {
     /// The connection's flow-control window in bytes; at least 65,535.
     package var connectionWindowBytes: Int32 = 1 << 18
 
-    /// Defaults for responses of a few hundred bytes.
+    /// Creates limits suited to responses of a few hundred bytes.
     package init() {}
 }

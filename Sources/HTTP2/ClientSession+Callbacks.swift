@@ -1,6 +1,6 @@
 import CNghttp2
 
-/// nghttp2's callbacks, formed in nonisolated functions; they only look up the session and forward to it.
+/// nghttp2's callbacks, created in nonisolated functions; they only look up the session and forward to it.
 extension ClientSession {
     static func makeNative() throws(HTTP2Error) -> NativeSession {
         try unsafe NativeSession.make(
@@ -71,7 +71,7 @@ extension ClientSession {
     private func data(_ stream: Int32, _ bytes: UnsafeBufferPointer<UInt8>) {
         guard let slot = native.slot(of: stream) else { return }
         guard unsafe !streams.data(slot, bytes) else { return }
-        // The rest of the response would only cost; without memory it is dropped instead.
+        // The rest of the response would be wasted traffic; if the reset fails for lack of memory, the rest is dropped.
         try? native.submitReset(stream, .cancel)
     }
 

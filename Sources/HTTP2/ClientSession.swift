@@ -6,7 +6,8 @@ import CNghttp2
 /// submit at any time, even while draining. `submit` refuses requests over the peer's stream limit; queueing is up to
 /// the owner.
 ///
-/// `exchange` stands for the connection: it writes the output and returns the bytes that the server sends.
+/// In the example, `exchange` stands for the connection: it writes the output and returns the bytes that the server
+/// sends.
 ///
 /// ```swift
 /// let session = try ClientSession()
@@ -67,7 +68,7 @@ package final class ClientSession {
     /// Whether `submit` would accept a request now.
     package var canSubmit: Bool { !isClosing && openStreamCount < streamLimit }
 
-    /// Whether the session neither reads nor writes any more: close the connection when its output is sent.
+    /// Whether the session no longer reads or writes: close the connection once its output has been sent.
     package var isFinished: Bool { native.isFinished }
 
     /// Whether `collectOutput` has output.
@@ -101,7 +102,7 @@ package final class ClientSession {
         return slot
     }
 
-    /// Cancels a request with RST_STREAM; its event is `failure` with `code`, unless the response was faster.
+    /// Cancels a request with RST_STREAM; its event is `failure` with `code`, unless the response arrived first.
     package func cancel(_ slot: StreamSlot, _ code: ErrorCode = .cancel) throws(HTTP2Error) {
         try native.submitReset(streams.id(of: slot), code)
     }
@@ -111,13 +112,13 @@ package final class ClientSession {
         try native.submitPing(value)
     }
 
-    /// Sends GOAWAY: no more requests from this side; open ones are still answered.
+    /// Sends GOAWAY: this side submits no more requests; open ones are still answered.
     package func goAway(_ code: ErrorCode = .noError) throws(HTTP2Error) {
         streams.close()
         try native.submitGoAway(GoAway(lastStreamID: 0, code: code))
     }
 
-    /// Tells the session that the connection is lost: every request without an event fails.
+    /// Tells the session that the connection is lost: every request that has had no event fails.
     ///
     /// Requests that were never sent fail as `notProcessed`, others as `connectionLost`.
     package func abandon() {

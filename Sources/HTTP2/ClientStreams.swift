@@ -20,7 +20,7 @@ struct ClientStreams {
     private(set) var streamLimit = 100
     /// Whether no more streams can be opened.
     private(set) var isClosing = false
-    /// The number of requests without an event.
+    /// The number of requests that have had no event.
     private(set) var openCount = 0
 
     init(limits: ClientLimits) {
@@ -48,19 +48,19 @@ struct ClientStreams {
         slots.release(slot)
     }
 
-    /// Allows no more streams.
+    /// Forbids further streams.
     mutating func close() {
         isClosing = true
     }
 
-    /// What a response has so far; `nil` before its status.
+    /// The response so far; `nil` before its status.
     func partialResponse(_ slot: StreamSlot) -> ClientResponse? {
         let stream = slots[slot]
         guard stream.status >= 200 else { return nil }
         return ClientResponse(status: stream.status, fields: stream.fields, body: stream.responseBody)
     }
 
-    /// Fails all requests without an event; `wasSent` tells whether a stream was sent.
+    /// Fails all requests that have had no event; `wasSent` returns whether a stream was sent.
     mutating func abandon(_ wasSent: (Int32) -> Bool) {
         isClosing = true
         for slot in slots.indices where !slots[slot].isSettled {
@@ -80,7 +80,7 @@ struct ClientStreams {
         unsafe slots[slot].header(name, value, isPseudo: isPseudo, limit: limits.headerListBytes)
     }
 
-    /// Appends to a response's body; false at the limit, where the response counts as complete.
+    /// Appends to a response's body; returns false at the limit, where the response counts as complete.
     mutating func data(_ slot: StreamSlot, _ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         let room = limits.bodyBytes - slots[slot].responseBody.count
         unsafe slots[slot].responseBody.append(contentsOf: bytes.prefix(room))
@@ -185,7 +185,7 @@ extension ClientStreams.Stream {
         return (count, bodyOffset == body.count)
     }
 
-    /// The event of a request whose stream closed with `code`.
+    /// The event for a request whose stream closed with `code`.
     fileprivate mutating func close(_ slot: StreamSlot, _ code: ErrorCode) -> ClientEvent {
         body = []
         isSettled = true

@@ -1,4 +1,4 @@
-/// An HTTP/2 error code of RST_STREAM and GOAWAY (RFC 9113, section 7).
+/// An HTTP/2 error code in RST_STREAM and GOAWAY (RFC 9113, section 7).
 ///
 /// An open set: peers may send any value.
 package struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -37,9 +37,9 @@ package struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConv
 
 /// A GOAWAY frame: the peer processes no streams above `lastStreamID` (RFC 9113, section 6.8).
 package struct GoAway: Hashable, Sendable {
-    /// Streams above it were not processed.
+    /// The last stream that the peer may have processed; later streams were not processed.
     ///
-    /// 2^31-1 announces a graceful end: a second GOAWAY follows.
+    /// 2^31-1 announces a graceful shutdown: a second GOAWAY follows.
     package var lastStreamID: Int32
     package var code: ErrorCode
     /// The peer's explanation.

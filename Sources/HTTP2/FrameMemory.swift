@@ -3,8 +3,8 @@ import Glibc
 
 /// The allocator of one nghttp2 session; freed blocks serve the next frames.
 ///
-/// A push takes and frees five blocks, too many at a time for malloc's small cache, whose slow path was a fifteenth of
-/// a push's cost. Free blocks are kept in a list per size class, at most ``keptPerClass``.
+/// A push allocates and frees five blocks, too many at a time for malloc's small cache; its slow path accounted for a
+/// fifteenth of a push's cost. Free blocks are kept in a list per size class, at most ``keptPerClass``.
 @safe final class FrameMemory {
     /// The size of the smallest class in bytes; each further class is twice as large.
     static let smallestBytes = 64
@@ -14,7 +14,7 @@ import Glibc
     static let classCount = 6
     /// The maximum number of free blocks per class.
     static let keptPerClass = 512
-    /// The header before each block, which holds its class.
+    /// The size of the header before each block, which holds the block's class.
     ///
     /// Sixteen bytes keep the block aligned like malloc's.
     private static let headBytes = 16
@@ -39,7 +39,7 @@ import Glibc
         unsafe lists.deallocate()
     }
 
-    /// The functions for nghttp2; valid for the lifetime of this object.
+    /// The allocation functions for nghttp2; valid for the lifetime of this object.
     var functions: nghttp2_mem {
         unsafe nghttp2_mem(
             mem_user_data: lists,

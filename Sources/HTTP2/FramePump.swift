@@ -4,9 +4,9 @@ package import Network
 protocol FrameEngine: AnyObject {
     var isFinished: Bool { get }
     var wantsWrite: Bool { get }
-    /// What the peer did that made the library end the session, in its words.
+    /// The peer's error that made the library end the session, in the library's words.
     var peerFault: String? { get }
-    /// The library's latest words on a fault of the peer.
+    /// The library's message about the peer's last mistake, for logs.
     var diagnostic: String? { get }
     func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error)
     func collectOutput(into output: inout [UInt8], target: Int) throws(HTTP2Error)
@@ -50,7 +50,7 @@ final class FramePump<Engine: FrameEngine> {
     /// Frames collected from the session but not yet sent.
     private var buffer: [UInt8] = []
     private var isFlushPut = false
-    /// About how much was submitted since the last flush.
+    /// The approximate number of bytes submitted since the last flush.
     var unflushedBytes = 0
 
     init(_ engine: Engine) {
@@ -82,7 +82,8 @@ final class FramePump<Engine: FrameEngine> {
         isFlushPut = false
     }
 
-    /// Moves frames to the channel while it accepts them; closes it when the session is finished and all are sent.
+    /// Moves frames to the channel while it accepts them; closes it once the session is finished and all frames are
+    /// sent.
     ///
     /// Sends each piece before collecting the next, so that the peer works in parallel.
     ///

@@ -8,7 +8,7 @@ package protocol ClientConnectionHandler: AnyObject {
     func connectionOpened(_ connection: HTTP2ClientConnection)
     /// An event; requests may be submitted immediately.
     func connection(_ connection: HTTP2ClientConnection, event: ClientEvent)
-    /// The connection closed; the last call. Every request has had its event.
+    /// The connection closed. This is the last call; every request has had its event.
     func connectionClosed(_ connection: HTTP2ClientConnection, end: ConnectionEnd)
 }
 
@@ -61,9 +61,9 @@ package final class HTTP2ClientConnection: ChannelHandler, SessionConnection {
     /// The server's address once connected.
     package var remoteAddress: SocketAddress? { channel?.remoteAddress }
 
-    /// A response that is incomplete, or was when its request failed; `nil` before its status.
+    /// The incomplete response to an open or failed request; `nil` before its status.
     ///
-    /// Only until the request's event was handled.
+    /// Valid only until the request's event has been handled.
     package func partialResponse(_ slot: StreamSlot) -> ClientResponse? {
         session.streams.partialResponse(slot)
     }
@@ -80,7 +80,7 @@ package final class HTTP2ClientConnection: ChannelHandler, SessionConnection {
         return slot
     }
 
-    /// Cancels a request with RST_STREAM; its event is a failure, unless the response was faster.
+    /// Cancels a request with RST_STREAM; its event is a failure, unless the response arrived first.
     package func cancel(_ slot: StreamSlot) {
         submit { session throws(HTTP2Error) in try session.cancel(slot) }
     }
@@ -113,7 +113,7 @@ package final class HTTP2ClientConnection: ChannelHandler, SessionConnection {
     }
 
     package func channelReadEnded(_ channel: Channel) {
-        // A server that has closed its write side sends no more answers.
+        // A server that has closed its write side sends no more responses.
         if end == nil { end = .channel(.peer) }
         channel.close()
     }

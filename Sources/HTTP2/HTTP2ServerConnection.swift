@@ -8,7 +8,7 @@ package protocol ServerConnectionHandler: AnyObject {
     func connectionOpened(_ connection: HTTP2ServerConnection)
     /// An event; `respond` and other calls may be made immediately or later.
     func connection(_ connection: HTTP2ServerConnection, event: ServerEvent)
-    /// The connection closed; the last call, made even if `connectionOpened` was not.
+    /// The connection closed. This is the last call, made even if `connectionOpened` was not.
     func connectionClosed(_ connection: HTTP2ServerConnection, end: ConnectionEnd)
 }
 
@@ -17,7 +17,7 @@ package protocol ServerConnectionHandler: AnyObject {
 /// Confined to the channel's loop. Create it in `Listener`'s `accept` closure and return it. Sends submitted frames at
 /// the end of the turn.
 package final class HTTP2ServerConnection: ChannelHandler, SessionConnection {
-    /// The value of `shutDown`'s PING; owners use other values.
+    /// The value of the PING that `shutDown` sends; owners use other values.
     private static let shutdownPing: UInt64 = 0x7368_7574_646f_776e
 
     let session: ServerSession
@@ -38,7 +38,7 @@ package final class HTTP2ServerConnection: ChannelHandler, SessionConnection {
     /// The channel while the connection is open.
     package var channel: Channel? { pump.channel }
 
-    /// The number of requests being received, waiting for an answer or with an unsent answer.
+    /// The number of requests being received, waiting for a response or with an unsent response.
     package var openStreamCount: Int { session.openStreamCount }
 
     // MARK: The owner's side
@@ -51,12 +51,12 @@ package final class HTTP2ServerConnection: ChannelHandler, SessionConnection {
         return isTaken
     }
 
-    /// Resets a stream with RST_STREAM; REFUSED_STREAM tells the client that it was not processed.
+    /// Resets a stream with RST_STREAM; REFUSED_STREAM tells the client that the request was not processed.
     package func reset(_ stream: StreamID, _ code: ErrorCode) {
         submit { session throws(HTTP2Error) in try session.reset(stream, code) }
     }
 
-    /// Changes the stream limit, effective once `ServerEvent.settingsAcknowledged` follows.
+    /// Changes the stream limit, which takes effect when `ServerEvent.settingsAcknowledged` follows.
     package func setMaxConcurrentStreams(_ count: UInt32) {
         submit { session throws(HTTP2Error) in try session.setMaxConcurrentStreams(count) }
     }
@@ -75,7 +75,7 @@ package final class HTTP2ServerConnection: ChannelHandler, SessionConnection {
         }
     }
 
-    /// Shuts down gracefully: announces it, waits a round trip, serves the received requests and closes.
+    /// Shuts down gracefully: announces the shutdown, waits a round trip, serves the received requests and closes.
     ///
     /// Closes forcibly at `deadline`.
     package func shutDown(deadline: Duration) {
@@ -124,7 +124,7 @@ package final class HTTP2ServerConnection: ChannelHandler, SessionConnection {
 
     package func channelReadEnded(_ channel: Channel) {
         moveFrames()
-        // A finished session has already done so, and a second call would close immediately.
+        // A finished session has already called this, and a second call would close the channel immediately.
         if channel.isOpen { channel.closeAfterFlush(deadline: FramePump<ServerSession>.closeDeadline) }
     }
 

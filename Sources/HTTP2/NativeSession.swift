@@ -53,7 +53,7 @@ import CNghttp2
         unsafe nghttp2_session_set_user_data(pointer, context)
     }
 
-    /// Whether the session neither reads nor writes any more: close the connection.
+    /// Whether the session no longer reads or writes: close the connection.
     var isFinished: Bool {
         unsafe nghttp2_session_want_read(pointer) == 0 && nghttp2_session_want_write(pointer) == 0
     }
@@ -128,7 +128,7 @@ import CNghttp2
         return stream
     }
 
-    /// Whether a stream is open; a request still queued has none.
+    /// Whether a stream is open; the stream of a queued request isn't open yet.
     func hasStream(_ stream: Int32) -> Bool {
         unsafe nghttp2_session_find_stream(pointer, stream) != nil
     }
@@ -202,7 +202,7 @@ import CNghttp2
 extension NativeSession {
     /// The payload of a PING frame as the number passed to `submitPing`.
     static func pingValue(_ frame: UnsafePointer<nghttp2_frame>) -> UInt64 {
-        // Not through the address of a variable: Swift 6.3 may drop the store to it (docs/design/compiler.md).
+        // Doesn't read through the address of a variable: Swift 6.3 may drop the store to it (docs/design/compiler.md).
         unsafe withUnsafeBytes(of: frame.pointee.ping.opaque_data) {
             unsafe UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self))
         }

@@ -15,9 +15,9 @@ package struct StreamID: RawRepresentable, Hashable, Comparable, Sendable {
 package struct ServerRequest: Sendable, Equatable {
     /// All fields in order, including `:method`, `:path`, `:scheme` and `:authority`.
     package var fields: HeaderFields
-    /// At most `ServerLimits.bodyBytes` bytes.
+    /// The body, at most `ServerLimits.bodyBytes` bytes.
     package var body: [UInt8]
-    /// False if the body exceeded the limit: `body` is its beginning, the rest is dropped.
+    /// Whether `body` is complete; false if it exceeded the limit and the rest was dropped.
     package var isBodyComplete: Bool
 
     package init(fields: HeaderFields, body: [UInt8] = [], isBodyComplete: Bool = true) {
@@ -58,6 +58,6 @@ package struct ServerLimits: Sendable, Equatable {
     /// RST_STREAM frames per second that refill `resetBurst`.
     package var resetsPerSecond: UInt64 = 33
 
-    /// Defaults for requests of a few KiB.
+    /// Creates limits suited to requests of a few KiB.
     package init() {}
 }

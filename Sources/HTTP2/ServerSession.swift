@@ -31,7 +31,7 @@ package final class ServerSession {
     // The state that callbacks change.
     var streams = SlotTable<Stream>()
     var events: [ServerEvent] = []
-    /// The number of open streams answered before their request ended.
+    /// The number of open streams that were answered before their request ended.
     var earlyAnswers = 0
 
     /// Whether the owner has sent GOAWAY.
@@ -55,10 +55,10 @@ package final class ServerSession {
         try native.setConnectionWindow(limits.connectionWindowBytes)
     }
 
-    /// The number of open streams: requests being received, waiting for an answer, or with an unsent answer.
+    /// The number of open streams: requests being received, waiting for a response, or with an unsent response.
     package var openStreamCount: Int { streams.count }
 
-    /// Whether the session neither reads nor writes any more: close the connection when its output is sent.
+    /// Whether the session no longer reads or writes: close the connection once its output has been sent.
     package var isFinished: Bool { native.isFinished }
 
     /// Whether `collectOutput` has output.
@@ -104,12 +104,12 @@ package final class ServerSession {
         return true
     }
 
-    /// Resets a stream with RST_STREAM; REFUSED_STREAM tells the client that it was not processed.
+    /// Resets a stream with RST_STREAM; REFUSED_STREAM tells the client that the request was not processed.
     package func reset(_ stream: StreamID, _ code: ErrorCode) throws(HTTP2Error) {
         try native.submitReset(stream.rawValue, code)
     }
 
-    /// Changes SETTINGS_MAX_CONCURRENT_STREAMS, effective once `settingsAcknowledged` follows.
+    /// Changes SETTINGS_MAX_CONCURRENT_STREAMS, which takes effect when `settingsAcknowledged` follows.
     package func setMaxConcurrentStreams(_ count: UInt32) throws(HTTP2Error) {
         try native.submitSettings([(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, count)])
     }

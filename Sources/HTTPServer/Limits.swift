@@ -1,44 +1,44 @@
 /// All limits and timeouts of the server.
 package struct Limits: Sendable {
-    /// The request line without its CRLF; 414 if exceeded.
+    /// The maximum size of the request line without its CRLF; 414 if exceeded.
     package var requestLineBytesMax = 8 * 1024
-    /// The header fields of one request; 431 if exceeded.
+    /// The maximum number of header fields per request; 431 if exceeded.
     package var headerCountMax = 100
-    /// All field lines of one head with their CRLFs, without the request line; 431 if exceeded.
+    /// The maximum size of a head's field lines with their CRLFs, without the request line; 431 if exceeded.
     package var headerBytesMax = 16 * 1024
-    /// A body without its framing; 413 if exceeded.
+    /// The maximum size of a body without its framing; 413 if exceeded.
     package var bodyBytesMax = 16 * 1024
-    /// The limits of bodies for single paths, where they are larger.
+    /// The maximum body size for individual paths, where it differs from `bodyBytesMax`.
     package var bodyBytesMaxOfPaths: [String: Int] = [:]
-    /// The extensions of all chunks of one body; 413 if exceeded.
+    /// The maximum size of all chunk extensions of one body; 413 if exceeded.
     package var chunkExtensionBytesMax = 1024
-    /// The trailer fields, which are validated and dropped; 431 if exceeded.
+    /// The maximum number of trailer fields, which are validated and dropped; 431 if exceeded.
     package var trailerCountMax = 32
-    /// The trailer lines with their CRLFs; 431 if exceeded.
+    /// The maximum size of the trailer lines with their CRLFs; 431 if exceeded.
     package var trailerBytesMax = 4 * 1024
 
-    /// From the first byte of a head (on a new connection, from accept) to its last; 408 if exceeded.
+    /// The time from the first byte of a head (on a new connection, from accept) to its last; 408 if exceeded.
     package var headDeadline: Duration = .seconds(10)
-    /// From the end of a head to the end of its body; 408 if exceeded.
+    /// The time from the end of a head to the end of its body; 408 if exceeded.
     package var bodyDeadline: Duration = .seconds(20)
-    /// Between the end of an answer and the first byte of the next request; then the connection closes silently.
+    /// The time from the end of a response to the first byte of the next request; then the connection closes silently.
     package var idleDeadline: Duration = .seconds(75)
-    /// How long a client may accept no byte of an answer; then the connection closes.
+    /// How long a client may accept no byte of a response before the connection closes.
     package var writeStallDeadline: Duration = .seconds(20)
-    /// The minimum rate at which a client must accept an answer once `writeStallDeadline` has passed.
+    /// The minimum rate at which a client must accept a response once `writeStallDeadline` has passed.
     package var sendBytesPerSecondMin = 1024
     /// The time limit for a TLS handshake.
     package var handshakeDeadline: Duration = .seconds(10)
 
-    /// The pipelined input kept while a request is handled; at the limit, reading pauses.
+    /// The maximum pipelined input kept while a request is handled; at the limit, reading pauses.
     package var readAheadBytesMax = 16 * 1024
-    /// The requests of one connection answered per turn of the loop; further ones let other connections go first.
+    /// How many requests of one connection are answered per turn of the loop before other connections get their turn.
     package var requestsPerTurnMax = 4
-    /// The answer bytes after which a connection's turn ends.
+    /// The number of response bytes after which a connection's turn ends.
     package var answerBytesPerTurn = 16 * 1024
     /// The size of each connection's kernel buffers, per direction; Linux allocates twice as much.
     package var socketBufferBytes = 64 * 1024
-    /// After the final answer, how long further input is dropped, so that the client can read the answer.
+    /// How long further input is dropped after the final response, so that the client can read it.
     package var lingerDeadline: Duration = .seconds(2)
 
     /// How long a stopping server keeps idle connections open, in case a request is on its way.
@@ -46,22 +46,25 @@ package struct Limits: Sendable {
     /// How long a stop waits for cancelled handlers after its deadline.
     package var cancelledHandlersDeadline: Duration = .seconds(1)
 
-    /// The open connections of all loops; at the limit, the longest idle one is closed.
+    /// The maximum number of open connections on all loops; at the limit, the longest-idle one is closed.
     package var connectionsMax = 16_384
-    /// The open connections of one address (an IPv6 /64); falls once the server is half full; 503 if exceeded.
+    /// The maximum number of open connections per address (an IPv6 /64); falls once the server is half full; 503 if
+    /// exceeded.
     package var connectionsPerAddressMax = 1_024
-    /// The value that limit falls to when the server is full.
+    /// The maximum number of open connections per address when the server is full.
     package var connectionsPerAddressMin = 16
-    /// An IPv6 /48 may have as many connections as this many addresses.
+    /// How many addresses' worth of connections an IPv6 /48 may have.
     package var addressesPerSite = 4
-    /// The estimated memory of all connections; at the limit, connections that hold buffers are closed, then idle ones.
+    /// The maximum estimated memory of all connections; at the limit, connections that hold buffers are closed, then
+    /// idle ones.
     package var connectionMemoryBytesMax = 256 * 1024 * 1024
-    /// The size of requests and answers from which a connection's buffers are counted.
+    /// The size of requests and responses above which a connection's buffers are counted.
     package var heldBytesNoticed = 4 * 1024
-    /// The refused connections per loop that wait for their 503 to be read; further ones are closed without one.
+    /// The maximum number of refused connections per loop waiting for the client to read the 503; further ones are
+    /// closed without one.
     package var refusedConnectionsMax = 64
 
-    /// The defaults.
+    /// Creates the default limits.
     package init() {}
 }
 

@@ -18,11 +18,11 @@ package enum Route: Sendable {
     case refuse(Refusal)
 }
 
-/// Finds the handler of a method and a path.
+/// Finds the handler for a method and a path.
 ///
-/// Paths match byte by byte. `HEAD` uses the handler of `GET` (the server omits the body). An unknown path is
-/// `notFound`; a method that the path doesn't support is `methodNotAllowed` with the supported ones. The search is
-/// linear, because there are few routes.
+/// Paths match byte by byte. `HEAD` uses the handler of `GET` (the server omits the body). An unknown path is refused
+/// with `notFound`, an unsupported method with `methodNotAllowed` and the supported methods. The search is linear,
+/// because there are few routes.
 package struct Router: Sendable {
     private struct Path: Sendable {
         let bytes: [UInt8]
@@ -35,13 +35,14 @@ package struct Router: Sendable {
     /// Source: Fetch Standard, "CORS-preflight request". `nil` treats them like any `OPTIONS`.
     package var preflight: SyncHandler?
 
-    /// The handler of a path that isn't in the table, such as one that varies; `nil` for none.
+    /// Returns the handler for a path that isn't in the table, such as one with a variable part; `nil` if there is
+    /// none.
     package var pattern: (@Sendable (Request) -> Handler?)?
 
-    /// Answers the requests to all paths without a route; `nil` refuses them with `notFound`.
+    /// Answers requests for all paths without a route; `nil` refuses them with `notFound`.
     package var fallback: Handler?
 
-    /// No routes.
+    /// Creates a router without routes.
     package init() {}
 
     /// Adds an asynchronous route or replaces the one for the same method and path.
@@ -54,13 +55,13 @@ package struct Router: Sendable {
         add(method, path, .sync(handler))
     }
 
-    /// The route of a request.
+    /// Returns the route for a request.
     package func route(_ request: Request) -> Route {
         if let preflight, request.isPreflight { return .sync(preflight) }
         guard let path = paths.first(where: { request.hasPath($0.bytes) }) else {
             if let handler = pattern?(request) { return .async(handler) }
             if let fallback { return .async(fallback) }
-            // The server as a whole (RFC 9112, section 3.2.4): the methods of all its paths.
+            // `*` is the server as a whole (RFC 9112, section 3.2.4), which allows the methods of all its paths.
             guard request.path == "*" else { return .refuse(.notFound) }
             return .refuse(.methodNotAllowed(allowed: methods))
         }
@@ -71,7 +72,7 @@ package struct Router: Sendable {
         return .refuse(.methodNotAllowed(allowed: allowed(path.routes)))
     }
 
-    /// The methods of all paths, as `Allow` lists them.
+    /// The methods of all paths, as listed in `Allow`.
     package var methods: [Method] { allowed(paths.flatMap(\.routes)) }
 
     private mutating func add(_ method: Method, _ path: String, _ route: Route) {

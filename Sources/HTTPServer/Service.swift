@@ -1,14 +1,15 @@
-/// The routes of a server and the texts of its own responses.
+/// A server's routes and the text of its own responses.
 ///
 /// All closures run on event loops and must not block.
 package struct Service: Sendable {
     /// The routes.
     package var router: Router
-    /// Creates the server's own answers; `plainText` by default.
+    /// Creates the server's own responses; `plainText` by default.
     package var refuse: ErrorResponder
     /// Called with each complete request before routing, for example to set `Request.id`.
     package var prepare: (@Sendable (inout Request) -> Void)?
-    /// Called with each response before it is written, to add fields and to log: the only place that sees every answer.
+    /// Called with each response before it is written, to add fields and to log: the only place that sees every
+    /// response.
     ///
     /// The request is nil if its head could not be read; the duration starts at the end of the request's body. Also
     /// called for a client that has disconnected, whose response is dropped.
@@ -33,7 +34,7 @@ package struct Service: Sendable {
             body: Array(refusal.sentence.utf8) + [UInt8(ascii: "\n")])
     }
 
-    /// The answer to a refused request, with its status and required fields.
+    /// The response to a refused request, with its status and required fields.
     func response(to refusal: Refusal, _ request: Request?) -> Response {
         var response = refuse(refusal, request)
         response.status = refusal.status

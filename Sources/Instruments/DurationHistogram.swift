@@ -1,23 +1,23 @@
-/// How long things took: how many of them by upper bound, and the sum of all.
+/// A histogram of durations, with their sum.
 package struct DurationHistogram: Sendable, Equatable {
-    /// The buckets' inclusive upper bounds in nanoseconds, rising; beyond the last is one bucket more.
+    /// The buckets' inclusive upper bounds in nanoseconds, ascending; a further bucket holds everything above the last.
     package static let bounds: [UInt64] = [
         500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000, 100_000_000,
         250_000_000, 500_000_000, 1_000_000_000, 2_500_000_000, 5_000_000_000, 10_000_000_000,
     ]
 
-    /// How many fell into each bucket, those below it not included.
+    /// The number of durations in each bucket, not cumulative.
     package private(set) var buckets = [UInt64](repeating: 0, count: bounds.count + 1)
-    /// Nanoseconds of all together.
+    /// The sum of all durations in nanoseconds.
     package private(set) var sum: UInt64 = 0
 
-    /// Nothing yet.
+    /// Creates an empty histogram.
     package init() {}
 
-    /// How many there were.
+    /// The number of durations.
     package var count: UInt64 { buckets.reduce(0, +) }
 
-    /// Counts something that took so many nanoseconds.
+    /// Adds a duration.
     package mutating func observe(nanoseconds: UInt64) {
         let bounds = Self.bounds
         var bucket = 0
@@ -26,7 +26,7 @@ package struct DurationHistogram: Sendable, Equatable {
         sum &+= nanoseconds
     }
 
-    /// What was counted after an earlier state of the same histogram.
+    /// The durations added since an earlier state of the same histogram.
     package func since(_ earlier: DurationHistogram) -> DurationHistogram {
         var difference = self
         for index in buckets.indices { difference.buckets[index] &-= earlier.buckets[index] }
@@ -34,7 +34,7 @@ package struct DurationHistogram: Sendable, Equatable {
         return difference
     }
 
-    /// Adds the counts of another one.
+    /// Adds the durations of another histogram.
     package mutating func add(_ other: DurationHistogram) {
         for index in buckets.indices { buckets[index] &+= other.buckets[index] }
         sum &+= other.sum

@@ -26,11 +26,11 @@ package struct TraceContext: Hashable, Sendable {
         /// The second half, which also identifies a span; `nil` if it is zero.
         package var spanID: SpanID? { SpanID(low) }
 
-        /// The rightmost 56 bits, which are random: the same share of them is the same share of all traces.
+        /// The rightmost 56 bits, which are random, so comparing them with a threshold samples a share of all traces.
         package var randomness: UInt64 { low & (1 << 56 - 1) }
     }
 
-    /// Identifies a span of a trace: 8 bytes, not all zero.
+    /// Identifies a span within a trace: 8 bytes, not all zero.
     package struct SpanID: Hashable, Sendable {
         private let number: UInt64
 
@@ -40,7 +40,7 @@ package struct TraceContext: Hashable, Sendable {
             self.number = number
         }
 
-        /// A random ID, of the system's generator.
+        /// A random ID from the system's generator.
         package static func random() -> SpanID {
             while true { if let id = SpanID(.random(in: .min ... .max)) { return id } }
         }
@@ -72,7 +72,7 @@ package struct TraceContext: Hashable, Sendable {
 
     /// Parses a header's value; `nil` if it is invalid.
     ///
-    /// Of a version later than 00, it reads the parts that version 00 has (section 4.3).
+    /// Of a header with a version later than 00, it reads the parts that version 00 defines (section 4.3).
     package init?(_ header: some Collection<UInt8>) {
         let bytes = Array(header.prefix(56))
         guard bytes.count >= 55, [2, 35, 52].allSatisfy({ bytes[$0] == UInt8(ascii: "-") }),
@@ -85,7 +85,7 @@ package struct TraceContext: Hashable, Sendable {
         self.init(trace, span, isSampled: flags & 1 == 1)
     }
 
-    /// The header's value, which says that the trace's ID is random.
+    /// The header's value, with the flag that marks the trace ID as random.
     package var header: String { "00-\(trace.text)-\(span.text)-\(isSampled ? "03" : "02")" }
 
     /// Parses up to 16 lower-case hexadecimal digits.

@@ -14,8 +14,9 @@ package enum JSON {
 
     /// How to read an escape such as `\ud83c` that is half of a surrogate pair.
     ///
-    /// It stands for no character, but JavaScript's `JSON.stringify` writes it for a string that was cut within an
-    /// emoji. Applies to escapes in values. In names, and as bytes (`ED A0 BC`, invalid UTF-8), it is always an error.
+    /// Half a pair represents no character, but JavaScript's `JSON.stringify` writes it for a string that was cut
+    /// within an emoji. This applies only to escapes in values: in names, and as bytes (`ED A0 BC`, invalid UTF-8), it
+    /// is always an error.
     package enum LoneSurrogates: Sendable {
         /// The text is rejected.
         case refused
@@ -60,7 +61,8 @@ package enum JSON {
         try parse(bytes.bytes, maxBytes: maxBytes, maxDepth: maxDepth)
     }
 
-    /// Validates one JSON text without building values: same rules and errors as `parse` with lone surrogates refused.
+    /// Validates one JSON text without building values, with the same rules and errors as `parse` if lone surrogates
+    /// are refused.
     package static func validate(
         _ bytes: RawSpan, maxBytes: Int, maxDepth: Int = maxDepthDefault
     ) throws(ParseError) {

@@ -1,11 +1,11 @@
 extension JSON {
-    /// Why a text is not accepted as JSON, and where.
+    /// Why the text isn't accepted as JSON, and where.
     ///
-    /// The description contains nothing of the text, so it is safe to send and to log.
+    /// The description contains no part of the text, so it is safe to send and to log.
     package struct ParseError: Error, Hashable, Sendable {
         /// What is wrong.
         package var reason: Reason
-        /// The offset of the offending byte; the size of the text if it ends too early.
+        /// The offset of the offending byte; the size of the text if the text ends too early.
         package var offset: Int
 
         /// Creates an error from a reason and an offset.

@@ -3,7 +3,7 @@ struct StringToken {
     /// The bytes between the quotes.
     var range: Range<Int>
     var hasEscapes: Bool
-    /// Whether the string has a lone surrogate escape.
+    /// Whether the string contains a lone surrogate escape.
     var hasLoneSurrogates = false
 }
 

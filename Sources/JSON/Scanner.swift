@@ -1,6 +1,6 @@
 /// The lexical layer of the parser: the position in the text and the tokens of RFC 8259.
 ///
-/// It holds no bytes: each function takes the whole text, and every access is bounds-checked.
+/// It stores no bytes: each function takes the whole text, and every access is bounds-checked.
 struct Scanner {
     /// The next byte to read.
     var position = 0

@@ -15,7 +15,7 @@ extension UInt64 {
             & Self.highBits
     }
 
-    /// Marks the bytes that a string parser must examine: those of ``bytesToEscape`` and all non-ASCII bytes.
+    /// Marks the bytes that a string parser must examine: ``bytesToEscape`` and all non-ASCII bytes.
     @inline(__always)
     var bytesSpecialInString: UInt64 { bytesToEscape | (self & Self.highBits) }
 }

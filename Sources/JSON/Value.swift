@@ -78,21 +78,21 @@ extension JSON.Value: Equatable {
 extension JSON.Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral
 {
-    /// A string.
+    /// Creates a string.
     package init(stringLiteral value: String) { self = .string(value) }
-    /// A number.
+    /// Creates a number.
     package init(integerLiteral value: Int) { self = .int(value) }
-    /// A Boolean.
+    /// Creates a Boolean.
     package init(booleanLiteral value: Bool) { self = .bool(value) }
-    /// An array.
+    /// Creates an array.
     package init(arrayLiteral elements: JSON.Value...) { self = .array(elements) }
-    /// An object with its members in this order; a repeated name keeps its first position and its last value.
+    /// Creates an object with its members in this order; a repeated name keeps its first position and its last value.
     package init(dictionaryLiteral elements: (String, JSON.Value)...) {
         var object = JSON.Object()
         for (name, value) in elements { object[name] = value }
         self = .object(object)
     }
-    /// `null`.
+    /// Creates `null`.
     package init(nilLiteral: ()) { self = .null }
 }
 

@@ -2,8 +2,8 @@ extension JSON {
     /// Writes JSON text incrementally, without building values.
     ///
     /// Inserts commas and colons. The output is UTF-8 without white space and escapes only what RFC 8259 section 7
-    /// requires. The caller balances `begin…` and `end…` and names each member of an object; ``finish()`` traps on an
-    /// unfinished text.
+    /// requires. The caller balances `begin…` and `end…` and names each member of an object; ``finish()`` traps if the
+    /// text is unfinished.
     ///
     /// ```swift
     /// var writer = JSON.Writer()
@@ -22,7 +22,7 @@ extension JSON {
         fileprivate var needsComma = false
         private var depth = 0
 
-        /// Creates an empty text.
+        /// Creates a writer without output.
         ///
         /// - Parameter capacity: The expected size in bytes; it may be exceeded.
         package init(capacity: Int = 256) {
@@ -30,7 +30,7 @@ extension JSON {
             bytes.reserveCapacity(capacity)
         }
 
-        /// The finished text.
+        /// Returns the finished text.
         package consuming func finish() -> [UInt8] {
             precondition(depth == 0 && !bytes.isEmpty, "a JSON text was left unfinished")
             return bytes
@@ -62,17 +62,17 @@ extension JSON {
             needsComma = false
         }
 
-        /// A string.
+        /// Writes a string.
         package mutating func string(_ value: String) {
             separate()
             escape(value)
             needsComma = true
         }
 
-        /// An integer.
+        /// Writes an integer.
         package mutating func int(_ value: Int) { int(Int64(value)) }
 
-        /// An integer.
+        /// Writes an integer.
         package mutating func int(_ value: Int64) {
             separate()
             if value < 0 { bytes.append(ASCII.minus) }
@@ -80,23 +80,23 @@ extension JSON {
             needsComma = true
         }
 
-        /// An integer.
+        /// Writes an integer.
         package mutating func int(_ value: UInt64) {
             separate()
             decimal(value)
             needsComma = true
         }
 
-        /// `true` or `false`.
+        /// Writes `true` or `false`.
         package mutating func bool(_ value: Bool) { word(value ? "true" : "false") }
 
-        /// `null`.
+        /// Writes `null`.
         package mutating func null() { word("null") }
 
-        /// A number in its original text.
+        /// Writes a number in its original text.
         package mutating func number(_ value: Number) { word(value.text) }
 
-        /// A value with all its contents.
+        /// Writes a value with all its contents.
         package mutating func value(_ value: Value) {
             switch value {
             case .null: null()
@@ -117,7 +117,7 @@ extension JSON {
             }
         }
 
-        /// The members of an object that is written already, without white space around it.
+        /// Writes the members of an already encoded object, which must have no white space around it.
         package mutating func members(of object: [UInt8]) {
             let members = object.dropFirst().dropLast()
             guard !members.isEmpty else { return }
@@ -158,32 +158,32 @@ extension JSON {
 }
 
 extension JSON.Writer {
-    /// A member with a string.
+    /// Writes a member with a string.
     package mutating func member(_ name: StaticString, _ value: String) {
         self.name(name)
         string(value)
     }
 
-    /// A member with a string literal that needs no escaping.
+    /// Writes a member with a string literal that needs no escaping.
     package mutating func member(_ name: StaticString, word: StaticString) {
         self.name(name)
         quoted(word)
         needsComma = true
     }
 
-    /// A member with an integer.
+    /// Writes a member with an integer.
     package mutating func member(_ name: StaticString, _ value: Int) {
         self.name(name)
         int(value)
     }
 
-    /// A member with an integer.
+    /// Writes a member with an integer.
     package mutating func member(_ name: StaticString, _ value: Int64) {
         self.name(name)
         int(value)
     }
 
-    /// A member with a Boolean.
+    /// Writes a member with a Boolean.
     package mutating func member(_ name: StaticString, _ value: Bool) {
         self.name(name)
         bool(value)

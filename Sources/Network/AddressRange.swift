@@ -5,7 +5,7 @@
 package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     private let high: UInt64
     private let low: UInt64
-    /// The prefix length of the 128-bit form; an IPv4 prefix is 96 longer.
+    /// The prefix length in the 128-bit form; for IPv4, 96 more than in CIDR notation.
     private let prefix: Int
     private let isIPv4: Bool
 

@@ -3,9 +3,9 @@ import Glibc
 
 /// The validity and issuer of a certificate, for diagnostics.
 package struct Certificate: Sendable, Hashable {
-    /// The start of its validity, in seconds since 1970.
+    /// The start of the certificate's validity, in seconds since 1970.
     package let notBefore: Int64
-    /// The end of its validity, in seconds since 1970.
+    /// The end of the certificate's validity, in seconds since 1970.
     package let notAfter: Int64
     /// Whether the next certificate in the file issued this one; nil for the last one.
     package let isIssuedByNext: Bool?
@@ -17,7 +17,7 @@ package struct Certificate: Sendable, Hashable {
         self.isIssuedByNext = isIssuedByNext
     }
 
-    /// Reads the certificates of a PEM file in order; at least one.
+    /// Reads the certificates in a PEM file, in order; returns at least one.
     package static func chain(ofFile path: String) throws(NetworkError) -> [Certificate] {
         let pem = try contents(ofFile: path)
         defer { ERR_clear_error() }

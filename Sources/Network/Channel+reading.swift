@@ -4,7 +4,7 @@ extension Channel {
     ///
     /// Without TLS a channel reads once per turn.
     static let readBytesPerTurn = 64 * 1024
-    /// The TLS records that a channel reads per turn; even a record of one byte is expensive.
+    /// Maximum TLS records that a channel reads per turn: even a one-byte record is expensive.
     static let readsPerTurn = 64
 
     /// Stops reading, so that TCP flow control slows the peer down.
@@ -66,7 +66,7 @@ extension Channel {
         return (filled, .bytes(filled))
     }
 
-    /// Schedules work that begins with reading for the next turn, after the other channels' events.
+    /// Schedules `work`, which begins by reading, for the next turn, after the other channels' events.
     func atNextTurn(_ work: @escaping (Channel) -> Void) {
         guard !hasTurn else { return }
         hasTurn = true

@@ -128,8 +128,8 @@ import Glibc
 
     /// Sends the waiting bytes, closes the write side and waits for the peer to close its side.
     ///
-    /// Drops what the peer sends meanwhile: closing with unread bytes would reset the connection, and the peer could
-    /// lose the answer. After `deadline` the channel closes anyway.
+    /// Drops bytes that the peer sends meanwhile: closing with unread bytes would reset the connection, and the peer
+    /// could lose the response. After `deadline`, the channel closes anyway.
     package func closeAfterFlush(deadline: Duration) {
         guard state == .open else { return close() }
         state = .closing

@@ -8,9 +8,9 @@ package protocol ChannelHandler: AnyObject {
     func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer)
     /// The peer closed its write side; it may still read.
     func channelReadEnded(_ channel: Channel)
-    /// All waiting bytes are sent after the high-water mark had been exceeded.
+    /// All waiting bytes, which had exceeded the high-water mark, have been sent.
     func channelWritable(_ channel: Channel)
-    /// The channel has closed. Called exactly once, last, at the end of a turn.
+    /// The channel has closed. This is the last call, made exactly once, at the end of a turn.
     func channelClosed(_ channel: Channel, reason: ChannelCloseReason)
 }
 
@@ -32,7 +32,7 @@ package enum ConnectStage: Sendable, Equatable {
 package enum ChannelCloseReason: Equatable, Sendable, CustomStringConvertible {
     /// This side closed it.
     case local
-    /// The peer closed it in order.
+    /// The peer closed it cleanly.
     case peer
     /// The peer or the network broke the connection; with the system's error number.
     case failed(errno: Int32)
@@ -40,7 +40,7 @@ package enum ChannelCloseReason: Equatable, Sendable, CustomStringConvertible {
     case unresolved(String)
     /// No address accepted the connection; with the last error number.
     case connectFailed(errno: Int32)
-    /// The name has no public address, and only those were allowed.
+    /// The name has no public address, and only public addresses were allowed.
     case notPublic
     /// The proxy did not open a tunnel; with the reason.
     case proxy(String)

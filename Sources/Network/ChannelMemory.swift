@@ -1,4 +1,4 @@
-/// The memory of a connection in bytes, measured with OpenSSL 3.0 (`./dev bench sizes`, docs/operate/scale.md).
+/// A connection's memory in bytes, measured with OpenSSL 3.0 (`./dev bench sizes`, docs/operate/scale.md).
 enum ChannelMemory {
     /// An open connection without TLS, including the HTTP server's state.
     static let plainBytes = 2 * 1024

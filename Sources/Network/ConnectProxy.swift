@@ -11,7 +11,7 @@ package struct ConnectProxy: Hashable, Sendable {
 
     /// Creates a proxy, with credentials if it requires them (RFC 7617).
     ///
-    /// - Parameter user: Without a colon; neither user nor password may have control characters.
+    /// - Parameter user: Must not contain a colon; neither user nor password may contain control characters.
     package init(endpoint: Endpoint, user: String? = nil, password: String? = nil) {
         self.endpoint = endpoint
         authorization = user.map { "Basic " + Self.base64(Array("\($0):\(password ?? "")".utf8)) }
@@ -37,18 +37,18 @@ extension ConnectProxy: CustomStringConvertible, CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: ["endpoint": endpoint]) }
 }
 
-/// Parses a proxy's answer to CONNECT: a pure value.
+/// Parses a proxy's response to CONNECT; a pure value.
 struct ProxyAnswer {
     /// The maximum size of the status line and fields.
     static let headBytesMax = 16 * 1024
 
-    /// The meaning of an answer.
+    /// The meaning of a response.
     enum Verdict: Equatable {
-        /// The tunnel is open: further bytes are between client and server.
+        /// The tunnel is open: further bytes pass between client and server.
         case established
         /// The proxy refuses, with this status.
         case refused(status: Int)
-        /// The answer isn't valid HTTP.
+        /// The response isn't valid HTTP.
         case malformed(String)
 
         /// The close reason for the channel; `nil` if the tunnel is open.
@@ -65,15 +65,15 @@ struct ProxyAnswer {
     private var head: [UInt8] = []
     private var status: Int?
 
-    /// Parses more bytes; `nil` until the answer is complete.
+    /// Parses more bytes; `nil` until the response is complete.
     mutating func take(_ bytes: some Sequence<UInt8>) -> Verdict? {
         var rest = bytes.makeIterator()
         while let byte = rest.next() {
-            guard head.count < Self.headBytesMax else { return .malformed("its answer is too long") }
+            guard head.count < Self.headBytesMax else { return .malformed("its response is too long") }
             head.append(byte)
             guard byte == UInt8(ascii: "\n") else { continue }
             if status == nil {
-                guard let found = Self.status(head) else { return .malformed("its answer is not HTTP/1") }
+                guard let found = Self.status(head) else { return .malformed("its response is not HTTP/1") }
                 guard (200..<300).contains(found) else { return .refused(status: found) }
                 status = found
             }

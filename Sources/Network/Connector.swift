@@ -2,15 +2,16 @@ import CEvent
 import Glibc
 
 extension Channel {
-    /// Connects to `endpoint`, with TLS if `tls` is given; `timeout` covers the name, the socket and the handshake.
+    /// Connects to `endpoint`, with TLS if `tls` is given; `timeout` covers name resolution, connecting and the
+    /// handshake.
     ///
     /// Resolves the name and tries the addresses in turn, each with a share of the time. `handler` receives
     /// ``ChannelHandler/channelActive(_:)`` or ``ChannelHandler/channelClosed(_:reason:)``.
     ///
     /// - Parameters:
     ///   - proxy: The proxy to connect through, which then resolves the name; `nil` connects directly.
-    ///   - onlyPublic: For hosts that strangers name: connects to public addresses only, and the lookup delays no
-    ///     others. Without effect on a proxy.
+    ///   - onlyPublic: For hosts named by untrusted users: connects only to public addresses, and a slow lookup delays
+    ///     only lookups of such hosts. Has no effect on a proxy.
     package static func connect(
         to endpoint: Endpoint, through proxy: ConnectProxy? = nil, onlyPublic: Bool = false,
         tls: TLSClientContext?, on loop: EventLoop, timeout: Duration, handler: any ChannelHandler
@@ -26,11 +27,11 @@ extension Channel {
     }
 }
 
-/// One connection attempt, over all addresses of a name.
+/// One attempt to connect, covering all addresses of a name.
 ///
 /// Retained by the closures of its timers and events until it is done.
 @safe private final class Connector {
-    /// The minimum time for each address, as far as the total allows.
+    /// The minimum time for each address, as far as the total timeout allows.
     static let attemptMin = Duration.milliseconds(250)
 
     private weak var channel: Channel?

@@ -33,12 +33,12 @@ package actor EventLoop {
         executor.stop(nil)
     }
 
-    /// Whether the caller runs on this loop's thread.
+    /// Whether the caller is running on this loop's thread.
     package nonisolated var isCurrent: Bool { executor.isCurrent }
 
     /// The time, read once per turn of the loop.
     ///
-    /// Only on the loop.
+    /// Use it only on the loop.
     package nonisolated var now: MonotonicTime { executor.now }
 
     /// The thread's name.
@@ -46,19 +46,19 @@ package actor EventLoop {
 
     /// libevent's handle and the buffers shared by the channels of this loop.
     ///
-    /// Only on the loop.
+    /// Use it only on the loop.
     nonisolated var reactor: LoopExecutor { executor }
 
     /// Runs `work` on the loop soon.
     ///
-    /// Callable from any thread; after ``stop()`` nothing runs any more.
+    /// Callable from any thread; work submitted after ``stop()`` never runs.
     package nonisolated func submit(_ work: @escaping @Sendable () -> Void) {
         executor.submit(work)
     }
 
     /// Starts a task on the loop.
     ///
-    /// Only on the loop, so `work` may use state confined to it.
+    /// Call it only on the loop, so `work` may use state confined to it.
     @discardableResult
     package nonisolated func spawn(
         _ work: @escaping (isolated EventLoop) async -> Void
@@ -72,16 +72,16 @@ package actor EventLoop {
 
     /// Runs `work` once, after the events of this turn, for example to flush once per turn.
     ///
-    /// Only on the loop.
+    /// Call it only on the loop.
     package nonisolated func atTurnEnd(_ work: @escaping () -> Void) {
         executor.atTurnEnd(work)
     }
 
     /// Runs `work` once in the next turn, after all current events.
     ///
-    /// For work beyond one connection's share of a turn. It runs in order, for a bounded time per turn.
+    /// For work that exceeds one connection's share of a turn. It runs in order, for a bounded time per turn.
     ///
-    /// Only on the loop.
+    /// Call it only on the loop.
     package nonisolated func atNextTurn(_ work: @escaping () -> Void) {
         executor.atNextTurn(work)
     }

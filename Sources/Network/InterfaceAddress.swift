@@ -23,7 +23,7 @@ package struct InterfaceAddress: Hashable, Sendable {
         var next = unsafe list
         while let entry = unsafe next {
             unsafe next = entry.pointee.ifa_next
-            // An interface also has an entry for its hardware address, and may have one without any.
+            // An interface also has an entry for its hardware address, and possibly one with no address.
             guard unsafe entry.pointee.ifa_flags & UInt32(IFF_UP) != 0,
                 let raw = unsafe entry.pointee.ifa_addr, let address = unsafe SocketAddress(raw)
             else { continue }

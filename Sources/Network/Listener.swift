@@ -12,7 +12,7 @@ import Glibc
 
     /// The options of a listener.
     package struct Options {
-        /// Several listeners share the address and its connections (`SO_REUSEPORT`).
+        /// Whether several listeners share the address and its connections (`SO_REUSEPORT`).
         package var isShared = false
         /// The TLS certificate; nil for plain TCP.
         package var tls: TLSServerContext?
@@ -39,11 +39,12 @@ import Glibc
     /// Called with the error number when connections can't be accepted for lack of descriptors or memory.
     package var onExhausted: ((Int32) -> Void)?
 
-    /// Listens on `address`, or on the Unix socket of the options.
+    /// Listens on `address`, or on the Unix socket given in `options`.
     ///
-    /// Only on `loop`.
+    /// Call it only on `loop`.
     ///
-    /// - Parameter accept: Gets each new channel before its handshake and returns its handler; nil refuses it.
+    /// - Parameter accept: Receives each new channel before its handshake and returns its handler; nil refuses the
+    ///   connection.
     package init(
         _ address: SocketAddress, on loop: EventLoop, options: Options = Options(),
         accept: @escaping (Channel) -> (any ChannelHandler)?

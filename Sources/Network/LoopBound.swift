@@ -1,6 +1,6 @@
 /// A Sendable box for a value that only its loop's thread may access.
 ///
-/// Access from another thread traps. The value is released on its loop, wherever the last box is.
+/// Access from another thread traps. The value is released on its loop, regardless of which thread drops the last box.
 package struct LoopBound<Value>: Sendable {
     private let box: Box
 
@@ -27,17 +27,13 @@ package struct LoopBound<Value>: Sendable {
         init(_ value: Value) { self.value = value }
     }
 
-    /// Boxes `value`.
-    ///
-    /// Only on `loop`.
+    /// Boxes `value`; must be called on `loop`.
     package init(_ value: Value, on loop: EventLoop) {
         precondition(loop.isCurrent, "boxed outside its event loop")
         box = Box(value, on: loop)
     }
 
-    /// The value.
-    ///
-    /// Only on its loop.
+    /// The value; access it only on its loop.
     package var value: Value {
         precondition(box.loop.isCurrent, "used outside its event loop")
         return unsafe box.held._withUnsafeGuaranteedRef { $0.value }

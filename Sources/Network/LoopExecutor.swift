@@ -6,13 +6,14 @@ import Glibc
 /// A turn runs the ready jobs, then the work deferred to the turn's end, then libevent's events. Other threads submit
 /// work through one queue and write to an eventfd only if the queue was empty.
 ///
-/// It is also a task executor: a resumed continuation enqueues its task on the executor that the task prefers, which
-/// then passes it to its actor. Without a preference that is the shared pool: two more thread switches.
+/// It is also a task executor: a resumed continuation enqueues its task on the task's preferred executor, which then
+/// passes it to the task's actor. A task without a preference goes through the shared pool, which costs two more thread
+/// switches.
 ///
 /// `incoming` is behind a lock; only the loop's thread uses the rest.
 @safe final class LoopExecutor: SerialExecutor, TaskExecutor, @unchecked Sendable {  // why: the line above
     static let jobsPerTurn = 512
-    /// How long postponed work may take per turn: as long as the rest of the turn, within these bounds.
+    /// How long postponed work may take per turn: as long as the rest of the turn took, within these bounds.
     ///
     /// The remainder keeps its order and waits for the next turn.
     static let postponedPerTurn = Duration.milliseconds(2)...Duration.milliseconds(20)
@@ -55,7 +56,7 @@ import Glibc
             unsafe event_config_set_flag(config, Int32(EVENT_BASE_FLAG_PRECISE_TIMER.rawValue))
         }
         guard let base = unsafe event_base_new_with_config(config) else {
-            fatalError("libevent can't make an event base: out of memory or descriptors")
+            fatalError("libevent can't make an event base: out of memory or file descriptors")
         }
         unsafe self.base = base
         unsafe readBuffer = .allocate(byteCount: Self.readBufferBytes, alignment: 16)
@@ -86,7 +87,7 @@ import Glibc
     fileprivate func runThread(_ started: ThreadSemaphore) {
         thread = pthread_self()
         unsafe pthread_setname_np(thread, String(label.prefix(15)))
-        // OpenSSL may write to a socket that the peer has closed: an error, not the end of the process.
+        // OpenSSL may write to a socket that the peer has closed; that must fail without ending the process.
         var brokenPipe = sigset_t()
         unsafe sigemptyset(&brokenPipe)
         unsafe sigaddset(&brokenPipe, SIGPIPE)
@@ -201,7 +202,7 @@ import Glibc
     // MARK: From any thread
 
     // Not inlined: glibc declares pthread_self() const, so an optimiser may reuse its value after a suspension, when
-    // the thread may be another.
+    // the code may be running on another thread.
     @inline(never)
     var isCurrent: Bool { pthread_equal(pthread_self(), thread) != 0 }
 

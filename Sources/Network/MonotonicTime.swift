@@ -1,7 +1,7 @@
 import CEvent
 import Glibc
 
-/// A time on the machine's monotonic clock, which never goes back and is independent of the date.
+/// A time on the machine's monotonic clock, which never goes backwards and doesn't depend on the date.
 package struct MonotonicTime: Comparable, Hashable, Sendable {
     /// Nanoseconds since an arbitrary time, the same for all threads of the process.
     package let nanoseconds: UInt64
@@ -22,7 +22,7 @@ package struct MonotonicTime: Comparable, Hashable, Sendable {
         left.nanoseconds < right.nanoseconds
     }
 
-    /// Adds a duration; a negative one counts as zero.
+    /// Adds a duration; a negative duration counts as zero.
     package static func + (time: MonotonicTime, duration: Duration) -> MonotonicTime {
         MonotonicTime(nanoseconds: time.nanoseconds &+ duration.clampedNanoseconds)
     }

@@ -4,7 +4,7 @@
 package enum NetworkError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The text isn't `host:port`, an IP address or `unix:/path`.
     case badAddress(String)
-    /// Another program listens on the address.
+    /// Another program is already listening on the address.
     case addressInUse(String)
     /// The system refused to listen.
     case cannotListen(String, errno: Int32)

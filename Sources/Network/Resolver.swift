@@ -1,11 +1,11 @@
 import CEvent
 import Glibc
 
-/// Resolves names with the system's blocking resolver on threads that end when no name waits; caches nothing.
+/// Resolves names with the system's blocking resolver on threads that end when no name is waiting; caches nothing.
 final class Resolver: Sendable {
-    /// For hosts that the operator names; a relay rarely resolves more than two.
+    /// For hosts that the operator configures; a relay rarely resolves more than two.
     static let shared = Resolver(threadsMax: 1)
-    /// For hosts that strangers name, whose name servers may stall.
+    /// For hosts named by untrusted users, whose name servers may stall.
     static let crowd = Resolver(threadsMax: 128)
     /// The maximum number of names waiting for a thread.
     static let waitingMax = 256
@@ -32,8 +32,8 @@ final class Resolver: Sendable {
 
     init(threadsMax: Int) { self.threadsMax = threadsMax }
 
-    /// The addresses with those of the family that the system prefers rotated, so that successive connections begin at
-    /// different ones.
+    /// Rotates the addresses of the family that the system prefers, so that successive connections begin at different
+    /// ones.
     static func rotated(_ addresses: [SocketAddress], by turns: Int) -> [SocketAddress] {
         guard let first = addresses.first else { return [] }
         let preferred = addresses.prefix { $0.family == first.family }
@@ -42,8 +42,8 @@ final class Resolver: Sendable {
             + addresses.dropFirst(preferred.count)
     }
 
-    /// Resolves `endpoint` and calls `answer` on `loop`, with the addresses in the system's order (RFC 6724),
-    /// ``rotated(_:by:)`` once more each time.
+    /// Resolves `endpoint` and calls `answer` on `loop` with the addresses in the system's order (RFC 6724), rotated by
+    /// one more each time (``rotated(_:by:)``).
     func resolve(
         _ endpoint: Endpoint, on loop: EventLoop,
         _ answer: @escaping @Sendable (Result<[SocketAddress], LookupFailure>) -> Void
@@ -74,7 +74,9 @@ final class Resolver: Sendable {
             return state.waiting
         }
         for question in stranded {
-            question.loop.submit { question.answer(.failure(LookupFailure(text: "no thread for it"))) }
+            question.loop.submit {
+                question.answer(.failure(LookupFailure(text: "can't start a thread for the lookup")))
+            }
         }
     }
 

@@ -4,7 +4,7 @@ import COpenSSL
 ///
 /// A client trusts it with ``certificate`` as its only authority. Uses P-256, which makes handshakes cheap.
 package struct SelfSignedCertificate: Sendable {
-    /// The default validity in seconds from now: from an hour ago, for 30 days.
+    /// The default validity, in seconds from now: from an hour ago until 30 days from now.
     package static let usualTime: ClosedRange<Int> = -3_600...(30 * 86_400)
 
     /// The certificate in PEM.
@@ -16,7 +16,7 @@ package struct SelfSignedCertificate: Sendable {
 
     /// Creates a certificate for names (`localhost`) and addresses (`127.0.0.1`) in subjectAltName.
     ///
-    /// - Parameter time: Its validity, in seconds from now.
+    /// - Parameter time: The certificate's validity, in seconds from now.
     package init(
         names: [String] = ["localhost"], addresses: [String] = ["127.0.0.1", "::1"],
         validFor time: ClosedRange<Int> = usualTime

@@ -27,7 +27,7 @@ func localSocketAddress(_ descriptor: Int32) -> SocketAddress? {
         .address
 }
 
-/// The peer's address of a connected socket.
+/// The address of a connected socket's peer.
 func peerSocketAddress(_ descriptor: Int32) -> SocketAddress? {
     unsafe SocketAddress.written { address, length in unsafe relay_getpeername(descriptor, address, length) }
         .address

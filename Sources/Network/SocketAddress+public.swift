@@ -1,8 +1,8 @@
 extension SocketAddress {
-    /// Whether the address is of the public internet, so that requests that strangers cause may go there.
+    /// Whether the address is on the public internet, so that requests caused by untrusted users may go there.
     ///
-    /// Source: IANA's registries of special-purpose IPv4 and IPv6 addresses (RFC 6890). Addresses that carry an IPv4
-    /// address count as that: mapped ones, and those of NAT64 (RFC 6052).
+    /// Source: IANA's registries of special-purpose IPv4 and IPv6 addresses (RFC 6890). An IPv4-mapped or NAT64 address
+    /// (RFC 6052) is classified by the IPv4 address in it.
     package var isPublic: Bool {
         if isIPv4 { return !Self.special.contains { $0.contains(self) } }
         if Self.translated?.contains(self) == true {

@@ -36,7 +36,8 @@ package func contents(ofFile path: String, limit: Int = 1 << 20) throws(NetworkE
     return bytes
 }
 
-/// Allows or forbids core dumps of this process and reading its memory from processes of the same user (prctl(2)).
+/// Allows or forbids core dumps of this process and access to its memory by other processes of the same user
+/// (prctl(2)).
 package func allowMemoryDumps(_ isAllowed: Bool) {
     _ = relay_set_dumpable(isAllowed ? 1 : 0)
 }

@@ -72,7 +72,7 @@ package final class TLSServerContext: Sendable {
 
     /// Loads the leaf, then the rest of the chain.
     ///
-    /// OpenSSL offers this only for files, and the bytes are read once.
+    /// OpenSSL's own function for this accepts only a file's path, but the file must be read only once.
     private static func useChain(_ pem: [UInt8], _ context: OpaquePointer) -> Bool {
         guard let bio = unsafe BIO_new_mem_buf(pem, Int32(pem.count)) else { return false }
         defer { unsafe BIO_free(bio) }
@@ -86,7 +86,7 @@ package final class TLSServerContext: Sendable {
                 return false
             }
         }
-        // The end of the file is reported as a missing start line; any other error is a damaged certificate.
+        // The end of the file is reported as a missing start line; any other error means a damaged certificate.
         let isEnd = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE
         ERR_clear_error()
         return isEnd
@@ -106,9 +106,9 @@ package final class TLSServerContext: Sendable {
     }
 }
 
-/// The authorities that a client trusts: the system's, or those of one file.
+/// The authorities that a client trusts: the system's, or the certificates in one file.
 ///
-/// TLS 1.2 or newer.
+/// Requires TLS 1.2 or newer.
 package final class TLSClientContext: Sendable {
     let settings: TLSSettings
 
@@ -137,7 +137,7 @@ package final class TLSClientContext: Sendable {
 extension TLSClientContext {
     /// Trusts any certificate.
     ///
-    /// Only for a listener on this machine, whose certificate is for its public name.
+    /// Only for a listener on this machine, whose certificate is issued for its public name.
     package convenience init(unverified alpn: [String]) throws(NetworkError) {
         try self.init(caFile: nil, alpn: alpn)
         unsafe SSL_CTX_set_verify(settings.context, SSL_VERIFY_NONE, nil)

@@ -7,9 +7,10 @@ import COpenSSL
 @safe final class TLSInboundCount {
     /// The maximum number of handshake messages and records without application data.
     ///
-    /// A handshake has about ten. A KeyUpdate counts twice, as a record and as a message.
+    /// A handshake has about ten. A KeyUpdate counts twice: as a record and as a message.
     static let controlMessagesMax = 128
-    /// The peer may send one more per this many bytes, so that old connections can still update keys.
+    /// The number of bytes after which the peer may send one more control message, so that old connections can still
+    /// update keys.
     static let bytesPerControlMessage = 64 * 1024
 
     private static let headerBytes = 5

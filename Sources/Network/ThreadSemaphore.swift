@@ -1,12 +1,12 @@
 import Glibc
 
-/// A POSIX semaphore for waiting until a thread or a task has got somewhere.
+/// A POSIX semaphore for waiting until a thread or a task reaches a certain point.
 ///
-/// Blocks: never wait on it in a task.
+/// Waiting blocks the thread: never wait in a task.
 @safe package final class ThreadSemaphore: @unchecked Sendable {  // why: made to be shared
     private let semaphore: UnsafeMutablePointer<sem_t>
 
-    /// A semaphore that nothing has signalled.
+    /// Creates an unsignalled semaphore.
     package init() {
         unsafe semaphore = .allocate(capacity: 1)
         unsafe sem_init(semaphore, 0, 0)

@@ -9,7 +9,7 @@ enum TransportResult {
     case needsRead
     /// Would block until the socket is writable.
     case needsWrite
-    /// The peer closed its side in order.
+    /// The peer closed its side cleanly.
     case end
     case failed(ChannelCloseReason)
 }
@@ -171,7 +171,7 @@ enum TransportResult {
 
 /// send(2) without SIGPIPE when the peer is gone.
 ///
-/// Not in a file that imports CEvent: the constant would belong to that module.
+/// Must not be in a file that imports CEvent, because the constant would then belong to that module.
 func sendBytes(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int {
     unsafe send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
 }

@@ -37,7 +37,7 @@ struct UnixSocket {
         return (UnixSocket(path: path, device: info.st_dev, inode: info.st_ino), descriptor)
     }
 
-    /// Throws if a program listens on the path or it is not a socket.
+    /// Throws if a program is listening on the path or the path isn't a socket.
     static func checkFree(_ path: String) throws(NetworkError) {
         guard path.utf8.count <= pathBytesMax, !path.utf8.contains(0) else {
             throw .cannotListen(name(path), errno: ENAMETOOLONG)

@@ -3,14 +3,14 @@ package struct WebAddress: Sendable, Equatable, CustomStringConvertible {
     package let text: String
     /// The host in lower case, without brackets.
     package let host: String
-    /// The port, if the URL names one.
+    /// The port, if the URL has one.
     package let port: Int?
     package let isSecure: Bool
 
-    /// Why a text isn't an address.
+    /// Why text isn't a valid address.
     package enum Problem: Error, Equatable, Sendable { case notHTTP, noHost, credentials, query, port }
 
-    /// Parses a URL; without a scheme it is `http`.
+    /// Parses a URL; the scheme defaults to `http`.
     package init(_ given: String) throws(Problem) {
         var text = given.contains("://") ? given : "http://" + given
         while text.hasSuffix("/") { text.removeLast() }
@@ -46,7 +46,7 @@ package struct WebAddress: Sendable, Equatable, CustomStringConvertible {
 
     /// Parses a host with or without a port, or a URL.
     ///
-    /// - Parameter port: Added to a host that has none; a URL stays as it is.
+    /// - Parameter port: The port to add to a host without one; a URL is left unchanged.
     package init(host given: String, port: Int) throws(Problem) {
         let isIPv6 = given.contains(":") && SocketAddress(ip: given, port: 0) != nil
         let address = try WebAddress(isIPv6 ? "http://[\(given)]" : given)
@@ -63,20 +63,20 @@ package struct WebAddress: Sendable, Equatable, CustomStringConvertible {
             || host.hasPrefix("127.") && host.utf8.allSatisfy { $0 == 0x2E || (0x30...0x39).contains($0) }
     }
 
-    /// Whether another machine may reach the host: it is neither this machine, every address, nor link-local.
+    /// Whether another machine may be able to reach the host, which must not be loopback, unspecified or link-local.
     package var isReachableFromElsewhere: Bool {
         if isLoopback { return false }
         guard let address = SocketAddress(ip: String(host.prefix { $0 != "%" }), port: 0) else { return true }
         return !address.isLoopback && !Self.unreachable.contains { $0.contains(address) }
     }
 
-    /// RFC 6890: this host and link-local addresses.
+    /// RFC 6890: "this host" and link-local addresses.
     private static let unreachable = ["0.0.0.0/8", "169.254.0.0/16", "::/128", "fe80::/10"]
         .compactMap(AddressRange.init)
 
     package var description: String { text }
 
-    /// The text as part of a URL's path or query (RFC 3986 section 2.3).
+    /// Percent-encodes text for a URL's path or query (RFC 3986 section 2.3).
     package static func encoded(_ text: String) -> String {
         var result = ""
         for byte in text.utf8 {

@@ -1,13 +1,13 @@
 internal import CPageFiles
 internal import Gzip
 
-/// A file of a page in clients/web or clients/console, which the program contains.
+/// A file of a page in clients/web or clients/console, embedded in the program.
 package struct PageFile: Sendable {
     /// The path in the page's folder.
     package let path: String
-    /// The file.
+    /// The file's contents.
     package let bytes: [UInt8]
-    /// The file in gzip's format (RFC 1952); nil if that isn't smaller.
+    /// The file in gzip's format (RFC 1952); `nil` if that isn't smaller.
     package let compressed: [UInt8]?
 
     /// Every file of the web page, as clients/web/src/files.js lists them, compressed at each call.

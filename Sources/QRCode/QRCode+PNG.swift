@@ -1,7 +1,7 @@
 extension QRCode {
     /// The code with its border as a PNG file (ISO/IEC 15948): one bit per pixel, not compressed.
     ///
-    /// - Parameter scale: Pixels per module and side.
+    /// - Parameter scale: Pixels along each side of a module.
     package func png(scale: Int = 8) -> [UInt8] {
         let side = outerSize * scale
         var rows: [UInt8] = []

@@ -10,9 +10,9 @@ package struct QRCode: Sendable, Equatable {
     // Row by row.
     private let isDark: [Bool]
 
-    /// The smallest code for a text's UTF-8; `nil` for an empty text or more than 2,953 bytes.
+    /// Creates the smallest code for a text's UTF-8; `nil` if the text is empty or has more than 2,953 bytes.
     ///
-    /// It has the lowest level of error correction: nothing soils a code on a screen, and fewer modules are larger.
+    /// Uses the lowest level of error correction: a code on a screen doesn't get damaged, and fewer modules are larger.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard let code = unsafe QRcode_encodeData(Int32(bytes.count), bytes, 0, QR_ECLEVEL_L) else {
@@ -30,7 +30,7 @@ package struct QRCode: Sendable, Equatable {
 
     /// Whether a module is dark, counted from the border's upper left corner.
     ///
-    /// Outside of the code all are light.
+    /// Modules outside of the code are light.
     package func isDark(column: Int, row: Int) -> Bool {
         let (x, y) = (column - Self.quietZone, row - Self.quietZone)
         guard (0..<size).contains(x), (0..<size).contains(y) else { return false }

@@ -5,6 +5,6 @@ CoreDumps.forbid()
 FileDescriptors.openStandard()
 let status = Program.run(
     arguments: Array(CommandLine.arguments.dropFirst()), environment: ProcessEnvironment.read())
-// Not `exit`: event loops may still run after an aborted shutdown, and OpenSSL's cleanup would break their TLS.
+// Not `exit`: event loops may still be running after an aborted shutdown, and OpenSSL's cleanup would break their TLS.
 fflush(nil)
 _exit(status.rawValue)

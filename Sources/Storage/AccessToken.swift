@@ -8,27 +8,27 @@ package enum AccessTokenScope: String, CaseIterable, Sendable {
     case reply
 }
 
-/// A token that admits its holder to one part of what the secret admits to, as stored in `access_token`.
+/// A token that grants its holder part of the access that the secret grants, as stored in `access_token`.
 ///
-/// Only the token's digest is stored. Two rows have it: one under the secret's hash, by which the tenant lists and
-/// revokes it, and one under the digest, by which a request with the token finds the tenant. So the token is random and
-/// reveals nothing about the secret, and both look-ups name one `secret_hash`.
+/// Only the token's digest is stored, in two rows: one under the secret's hash, by which the tenant lists and revokes
+/// the token, and one under the digest, by which a request with the token finds the tenant. So the token can be random
+/// and reveal nothing about the secret, and each look-up uses a single `secret_hash`.
 package struct AccessToken: Hashable, Sendable {
-    /// Its name in lists.
+    /// The ID that identifies the token in lists.
     package let id: UUIDv7
     /// The digest of the token.
     package let digest: Digest256
-    /// The hash of the secret that it belongs to.
+    /// The hash of the secret that the token belongs to.
     package let secretHash: SecretHash
-    /// What its holder may do.
+    /// What the token's holder may do.
     package let scope: AccessTokenScope
-    /// The tenant's name for it.
+    /// The tenant's name for the token.
     package let name: String
-    /// When it was created.
+    /// When the token was created.
     package let createdAt: EpochMilliseconds
-    /// When it expires; nil if it doesn't.
+    /// When the token expires; nil if it doesn't.
     package let expiresAt: EpochMilliseconds?
-    /// When it was last used, accurate to a minute; nil if it wasn't.
+    /// When the token was last used, accurate to a minute; nil if it has never been used.
     package let usedAt: EpochMilliseconds?
 
     /// Creates a token from its parts.
@@ -46,7 +46,7 @@ package struct AccessToken: Hashable, Sendable {
         self.usedAt = usedAt
     }
 
-    /// Whether it still admits at a time.
+    /// Whether the token is still valid at a time.
     package func isValid(at now: EpochMilliseconds) -> Bool { expiresAt.map { now < $0 } ?? true }
 
     func validate() throws(StorageError) {
@@ -57,7 +57,7 @@ package struct AccessToken: Hashable, Sendable {
 /// The result of storing an access token.
 package enum AccessTokenCreation: Hashable, Sendable {
     case created
-    /// The secret has as many tokens as allowed.
+    /// The secret already has the maximum number of tokens.
     case limitReached
     /// The secret has no device.
     case noDevices

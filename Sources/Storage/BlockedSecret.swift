@@ -22,9 +22,9 @@ package struct BlockedSecret: Hashable, Sendable {
 
 /// The result of blocking a secret.
 package enum BlockResult: Hashable, Sendable {
-    /// It is blocked from now on.
+    /// The secret is blocked from now on.
     case blocked
-    /// It was blocked already; the stored row is unchanged.
+    /// The secret was already blocked; the stored row is unchanged.
     case alreadyBlocked(BlockedSecret)
     /// The maximum number of secrets is already blocked; nothing was stored.
     case limitReached

@@ -4,7 +4,7 @@ internal import Glibc
 ///
 /// Its thread takes all queued jobs at once, runs them in order and sleeps only when nothing is left, so that a
 /// busy executor is woken once for many jobs. The queue itself is unbounded: the code that admits callers bounds it
-/// (as `Inbox` does). The executor lives until `shutdown()`; merely releasing it keeps its thread running.
+/// (as `Inbox` does). The executor lives until `shutdown()`; merely releasing it leaves its thread running.
 @safe
 package final class BlockingExecutor: SerialExecutor, @unchecked Sendable {  // why: state is under mutex
     @safe
@@ -86,10 +86,10 @@ package final class BlockingExecutor: SerialExecutor, @unchecked Sendable {  // 
 
     /// Runs the queued jobs, ends the thread and waits for it to end.
     ///
-    /// May be called more than once, and never from the executor's own thread.
+    /// May be called more than once, but never from the executor's own thread.
     ///
-    /// A job queued later still runs, on the thread that queues it and never two at a time, so that no caller waits
-    /// forever; by then, the actor has no blocking work left.
+    /// Jobs queued later still run, one at a time on the threads that queue them, so that no caller waits forever; by
+    /// then, the actor has no blocking work left.
     package func shutdown() async {
         precondition(!isCurrent, "\(label) can't wait for its own end")
         await withCheckedContinuation { continuation in

@@ -2,7 +2,7 @@
 /// same pushes.
 ///
 /// A round visits every part with a backlog once, in a new random order; then the next round begins. So each
-/// part gets its turn, however many rows another has. Claims that scan past backlogs have separate rounds, so
+/// part gets its turn, no matter how many rows the others have. Claims that scan past backlogs have separate rounds, so
 /// that they also reach every part.
 package struct ClaimRounds: Hashable, Sendable {
     /// The parts not visited yet; the last element is visited next.

@@ -5,13 +5,13 @@ package struct ClockReading: Sendable, Hashable {
     /// This machine's time, halfway between the two readings.
     package let local: EpochMilliseconds
 
-    /// A reading.
+    /// Creates a reading from its parts.
     package init(server: EpochMilliseconds, local: EpochMilliseconds) {
         self.server = server
         self.local = local
     }
 
-    /// Reads a server's clock; nil if it has none.
+    /// Reads a server's clock; nil if the server has none.
     init?<Failure>(
         now: () -> EpochMilliseconds, server: () throws(Failure) -> EpochMilliseconds?
     ) throws(Failure) {

@@ -1,6 +1,6 @@
 /// A `DATABASE_URL` that can't be used.
 ///
-/// Its sentence names the fault and never repeats a password.
+/// The description states the problem and never contains a password.
 package struct DatabaseURLError: Error, Hashable, Sendable, CustomStringConvertible {
     /// One sentence, without the variable's name.
     package let description: String

@@ -1,14 +1,14 @@
 /// A push's final result; the raw value is the column's text.
 package enum DeliveryStatus: String, Hashable, Sendable, CaseIterable {
-    /// APNs accepted it.
+    /// APNs accepted the push.
     case sent
-    /// It failed permanently.
+    /// The push failed permanently.
     case failed
 }
 
-/// A final result of pushes: a row of `delivery_log`.
+/// The final result of one or more pushes: a row of `delivery_log`.
 ///
-/// Pushes of one event that end alike before its response share a row, because rows cost more than IDs.
+/// Pushes of one event that end in the same way before its response share a row, because rows cost more than IDs.
 package struct Delivery: Hashable, Sendable {
     /// The error of a push whose device was removed before it could be sent.
     package static let deviceRemoved = "DeviceRemoved"
@@ -23,23 +23,23 @@ package struct Delivery: Hashable, Sendable {
     package let eventType: String
     /// The session that the event is about.
     package let sessionID: String
-    /// How they ended.
+    /// How the pushes ended.
     package let status: DeliveryStatus
-    /// Why they failed, at most 1,024 bytes; nil when they were sent.
+    /// Why the pushes failed, at most 1,024 bytes; nil if they were sent.
     package let error: String?
-    /// When they ended.
+    /// When the pushes ended.
     package let createdAt: EpochMilliseconds
     /// The `id` of the first push's device; nil in rows written before this column existed.
     package let deviceID: String?
-    /// For each further push its ID and its device's, without separators.
+    /// The IDs of each further push and of its device, without separators.
     package private(set) var others: String
     /// The ID by which the event is acknowledged; nil if it has none, and in rows written before this column existed.
     package let eventID: String?
 
     /// Creates a delivery from its columns.
     ///
-    /// `error` comes from outside, so it loses NULs and is cut to 1,024 bytes between
-    /// two characters: an unusual answer from APNs must not make the whole batch fail.
+    /// `error` comes from outside, so NULs are removed from it and it is truncated to 1,024 bytes at a character
+    /// boundary: an unusual response from APNs must not make the whole batch fail.
     package init(
         id: String, secretHash: SecretHash, eventType: String, sessionID: String, status: DeliveryStatus,
         error: String?, createdAt: EpochMilliseconds, deviceID: String? = nil, others: String = "",
@@ -57,7 +57,7 @@ package struct Delivery: Hashable, Sendable {
         self.eventID = eventID
     }
 
-    /// Adds a push that ended like the others; false if it needs another row: the row is full, or an ID isn't a UUID.
+    /// Adds a push that ended like the others; false if the row is full or an ID isn't a UUID.
     package mutating func add(id: String, deviceID: String) -> Bool {
         guard pushCount < StorageLimits.pushesPerDelivery, Self.isLong(id), Self.isLong(deviceID) else {
             return false
@@ -71,13 +71,13 @@ package struct Delivery: Hashable, Sendable {
         id.utf8.count == StorageLimits.idBytes && id.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
-    /// Bytes of `others` for each push.
+    /// Bytes per push in `others`.
     static let bytesPerPush = 2 * StorageLimits.idBytes
 
     /// The number of pushes.
     package var pushCount: Int { 1 + others.utf8.count / Self.bytesPerPush }
 
-    /// A row for each push, in the order in which they were added.
+    /// One row per push, in the order in which they were added.
     package var singles: [Delivery] {
         let ids = Self.ids(others)
         let further = stride(from: 0, to: ids.count - 1, by: 2).map { single(ids[$0], ids[$0 + 1]) }
@@ -120,7 +120,7 @@ package struct Delivery: Hashable, Sendable {
 }
 
 extension Collection<Delivery> {
-    /// The number of the rows' pushes.
+    /// The number of pushes in all rows.
     package var pushCount: Int { reduce(0) { $0 + $1.pushCount } }
 }
 
@@ -129,7 +129,7 @@ extension [Delivery] {
     package func validate() throws(StorageError) {
         var checked: Delivery?
         for index in indices {
-            // The rows of one event have the same texts.
+            // Rows of the same event have the same text fields.
             if let checked, checked.eventType == self[index].eventType,
                 checked.sessionID == self[index].sessionID, checked.eventID == self[index].eventID
             {
@@ -141,7 +141,7 @@ extension [Delivery] {
         }
     }
 
-    /// A row for each push, newest first, of rows that are.
+    /// One row per push, newest first; the rows must be sorted newest first.
     package var singles: [Delivery] { flatMap { $0.singles.reversed() } }
 
     /// At most `limit` rows, newest first.
@@ -166,9 +166,9 @@ package struct DeliveryCursor: Hashable, Sendable {
 
 /// How many pushes to a device APNs accepted.
 package struct SentCount: Hashable, Sendable {
-    /// In the whole period.
+    /// Pushes accepted in the whole period.
     package var all: Int
-    /// In the later part of the period.
+    /// Pushes accepted in the later part of the period.
     package var recent: Int
 
     /// Creates a count from its parts.

@@ -1,5 +1,5 @@
 extension DeliveryLogStorage {
-    /// Appends to the delivery log, for the first time.
+    /// Appends rows to the delivery log for the first time.
     package func append(_ deliveries: [Delivery]) async throws(StorageError) {
         try await append(deliveries, isRepeated: false)
     }
@@ -7,8 +7,8 @@ extension DeliveryLogStorage {
     /// The newest delivery to each of a secret's devices, newest first, among the secret's newest
     /// `StorageLimits.lastDeliveriesWindow` log rows.
     ///
-    /// Uses the log's newest rows, because an index by device would make every push more expensive. The first few
-    /// usually suffice.
+    /// Searches the log's newest rows, because an index by device would make every push more expensive. The first few
+    /// rows usually suffice.
     package func lastDeliveries(
         to devices: [Device], under key: SecretKey
     ) async throws(StorageError) -> [Delivery] {
@@ -32,9 +32,9 @@ extension DeliveryLogStorage {
 }
 
 extension AgentStorage where Self: DeliveryLogStorage {
-    /// When an agent last used a secret, and the newest delivery to each of its devices, as `lastDeliveries` has them.
+    /// When an agent last used a secret, and the newest delivery to each device, as `lastDeliveries` returns it.
     ///
-    /// Doesn't read without devices.
+    /// Reads nothing if there are no devices.
     package func lastUses(
         of devices: [Device], under key: SecretKey
     ) async throws(StorageError) -> (agent: AgentUse?, deliveries: [Delivery]) {
@@ -45,7 +45,7 @@ extension AgentStorage where Self: DeliveryLogStorage {
 }
 
 extension [Delivery] {
-    /// The first push to each of some devices.
+    /// The first push in these rows to each device.
     fileprivate func newest(to devices: [Device]) -> [Delivery] {
         var missing = Set(devices.map(\.id))
         var found: [Delivery] = []

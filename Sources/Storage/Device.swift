@@ -7,8 +7,8 @@ package enum DeviceEnvironment: String, Hashable, Sendable, CaseIterable {
 
     /// The environment for a column's text.
     ///
-    /// A row written by another program may contain any text. Unknown texts count as the column's default, so that one
-    /// invalid row doesn't prevent reading its secret's devices; if the default is wrong, APNs' answer corrects it.
+    /// A row written by another program may contain any text. Unknown text counts as the column's default, so that one
+    /// invalid row doesn't prevent reading its secret's devices; if the default is wrong, APNs' response corrects it.
     package init(column text: String) {
         self = DeviceEnvironment(rawValue: text) ?? .production
     }
@@ -30,9 +30,9 @@ package struct Device: Hashable, Sendable {
     package let secretHash: SecretHash
     /// The device's APNs token as hexadecimal text.
     package let token: String
-    /// The app that registered it, APNs' topic.
+    /// The bundle identifier of the app that registered the device: APNs' topic.
     package let bundleID: String
-    /// The environment its token belongs to.
+    /// The environment that the device's token belongs to.
     package let environment: DeviceEnvironment
     /// When the row was created.
     package let createdAt: EpochMilliseconds
@@ -65,11 +65,11 @@ package struct Registration: Hashable, Sendable {
     package let token: String
     /// The app's bundle identifier.
     package let bundleID: String
-    /// The token's environment, as the caller states it.
+    /// The token's environment, as stated by the caller.
     package let environment: DeviceEnvironment
     /// The time of the call.
     package let at: EpochMilliseconds
-    /// Details of the device; on update, nil keeps the stored value.
+    /// The device's details; on update, a nil detail keeps its stored value.
     ///
     /// The installation ID, if present, identifies the device.
     package let details: DeviceDetails

@@ -2,7 +2,7 @@
 ///
 /// In a registration, nil keeps the stored value and any other value replaces it, except for ``webPush``.
 ///
-/// Stored behind one reference: most devices send no details, and a device is copied several times for each push.
+/// Stored behind one reference: most devices send no details, and a device is copied several times per push.
 package struct DeviceDetails: Hashable, Sendable {
     private struct Parts: Hashable, Sendable {
         let deviceName: String?
@@ -28,27 +28,26 @@ package struct DeviceDetails: Hashable, Sendable {
 
     /// The device's name.
     package var deviceName: String? { box?.parts.deviceName }
-    /// Its model.
+    /// The device's model.
     package var deviceModel: String? { box?.parts.deviceModel }
-    /// The version of its operating system.
+    /// The version of the device's operating system.
     package var osVersion: String? { box?.parts.osVersion }
     /// The version of the app.
     package var appVersion: String? { box?.parts.appVersion }
     /// The device's preferences, as JSON written by the relay; storage doesn't interpret them.
     package var preferences: String? { box?.parts.preferences }
-    /// The versions of sealed notifications that it can open, as numbers separated by commas; storage doesn't
+    /// The versions of sealed notifications that the device can open, as numbers separated by commas; storage doesn't
     /// interpret them.
     package var sealedVersions: String? { box?.parts.sealedVersions }
-    /// The app's name for its installation; at most one of a secret's devices has it.
+    /// The ID that the app gave its installation; at most one of a secret's devices has it.
     package var installationID: String? { box?.parts.installationID }
 
-    /// The device's Web Push subscription, as text written by the relay; storage doesn't interpret it, and nil for a
-    /// device of APNs.
+    /// The device's Web Push subscription, as text written by the relay; nil for an APNs device.
     ///
-    /// A registration always replaces it: a device has one transport.
+    /// Storage doesn't interpret it. A registration always replaces it: a device has one transport.
     package var webPush: String? { box?.parts.webPush }
 
-    /// The token's kind if it isn't a device's own; the recipient is then a row of `push_token`.
+    /// The token's kind if it isn't a device's own token; the recipient is then a row of `push_token`.
     package var tokenKind: PushTokenKind? { box?.parts.tokenKind }
 
     /// No details.
@@ -75,7 +74,7 @@ package struct DeviceDetails: Hashable, Sendable {
                     tokenKind: tokenKind))
     }
 
-    /// The same details with another subscription.
+    /// The same details with another Web Push subscription.
     package func with(webPush: String) -> DeviceDetails {
         DeviceDetails(
             deviceName: deviceName, deviceModel: deviceModel, osVersion: osVersion, appVersion: appVersion,

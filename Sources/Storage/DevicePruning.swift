@@ -31,7 +31,7 @@ package struct DevicePruning: Hashable, Sendable {
 package struct PreferencesPage: Hashable, Sendable {
     /// How many devices were examined.
     package var looked = 0
-    /// The preferences of those that have any.
+    /// The preferences of the examined devices that have any.
     package var texts: [String] = []
     /// Where the next step begins; nil at the end.
     package var next: DeviceCursor?

@@ -2,9 +2,9 @@ internal import COpenSSL
 
 /// A SHA-256 digest, stored inline: 32 bytes without an allocation, compared and hashed as four words.
 package struct Digest256: Hashable, Comparable, Sendable {
-    /// How many bytes a digest has.
+    /// The number of bytes in a digest.
     package static let byteCount = 32
-    /// How many characters its hexadecimal form has.
+    /// The number of characters in a digest's hexadecimal form.
     package static let hexCount = 64
 
     // The digest's bytes in order; each word is read as big-endian, so that it prints from its high end.
@@ -63,7 +63,7 @@ package struct Digest256: Hashable, Comparable, Sendable {
         unsafe buffer.withMemoryRebound(to: UInt8.self) { unsafe write(into: $0) }
     }
 
-    /// Whether it comes first in the order of the bytes, which is also that of the hexadecimal forms.
+    /// Compares the bytes in order; the hexadecimal forms sort the same way.
     package static func < (left: Digest256, right: Digest256) -> Bool { left.words < right.words }
 
     private func write(into buffer: UnsafeMutableBufferPointer<UInt8>) {
@@ -83,7 +83,7 @@ package struct Digest256: Hashable, Comparable, Sendable {
 
 /// Four 64-bit words: a digest, or a sum of digests.
 ///
-/// Not `SIMD4<UInt64>`, which is aligned to 32 bytes: async functions of Swift 6.3 support 16
+/// Not `SIMD4<UInt64>`, which is aligned to 32 bytes: async functions in Swift 6.3 support only 16
 /// (docs/design/compiler.md).
 struct Words256: Hashable, Comparable, Sendable {
     static let count = 4
@@ -96,7 +96,7 @@ struct Words256: Hashable, Comparable, Sendable {
     /// Four zeros.
     init() {}
 
-    /// The words that `word` returns for 0 to 3.
+    /// Creates the four words that `word` returns for 0 to 3.
     init(_ word: (Int) -> UInt64) {
         first = word(0)
         second = word(1)
@@ -134,7 +134,7 @@ struct Words256: Hashable, Comparable, Sendable {
     }
 }
 
-/// OpenSSL's SHA-256, fetched once: `EVP_sha256()` would look up its provider at each use.
+/// OpenSSL's SHA-256, fetched once: `EVP_sha256()` would look up its provider on each use.
 @safe
 private struct SHA256: @unchecked Sendable {  // why: an EVP_MD never changes and is never freed here
     static let shared = unsafe SHA256(pointer: EVP_MD_fetch(nil, "SHA256", nil))

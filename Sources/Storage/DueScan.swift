@@ -1,10 +1,10 @@
 /// A due push, as read by the scan for the next claims.
 package struct DuePush: Hashable, Sendable {
-    /// The hash under which it is stored.
+    /// The hash under which the push is stored.
     package let secretHash: SecretHash
-    /// Its `id`.
+    /// The push's `id`.
     package let id: String
-    /// When it became due, or when its last lease expired.
+    /// When the push became due, or when its last lease expired.
     package let dueAt: EpochMilliseconds
 
     /// Creates a due push from its columns.
@@ -17,16 +17,16 @@ package struct DuePush: Hashable, Sendable {
 
 /// How far a claim searches each part of the queue that it visits.
 package enum ClaimScope: Hashable, Sendable {
-    /// Past other secrets' backlogs, whose rows are then all scanned.
+    /// Searches past other secrets' backlogs, scanning all of their rows.
     case everySecret
-    /// Among the oldest ``StorageLimits/claimWindow`` rows only.
+    /// Searches only the oldest ``StorageLimits/claimWindow`` rows.
     case oldest
 }
 
-/// Searches for due pushes so that no secret waits behind another: the logic of all drivers, without SQL.
+/// Searches for due pushes so that no secret waits behind another: the logic shared by all drivers, without SQL.
 ///
 /// The driver reads the oldest due rows, one window at a time, adds them and continues while `excluded` isn't nil, each
-/// time without the rows of the excluded secrets. So a secret with one due row is found behind any number of other
+/// time leaving out the excluded secrets' rows. So a secret with one due row is found behind any number of other
 /// rows, as long as no more than ``StorageLimits/claimExcludedSecretsMax`` secrets have a backlog that fills windows.
 package struct DueScan: Sendable {
     private let limit: Int

@@ -7,15 +7,15 @@ package struct EventClaim: Hashable, Sendable {
     package let id: UUIDv7
     /// The event's secret.
     package let key: SecretKey
-    /// The caller's identifier of the event, compared byte for byte.
+    /// The caller's identifier for the event, compared byte for byte.
     package let eventID: String
     /// A digest of the event's content; a different one under the same `eventID` is a conflict.
     package let content: Digest256
-    /// The actions that replies may have, without spaces; any if it is empty.
+    /// The actions that a reply may choose, each without spaces; if empty, any action is allowed.
     package let actions: [String]
     /// The time of the call.
     package let at: EpochMilliseconds
-    /// When others may take over the event, unless it has been completed or released before.
+    /// When others may take over the event, unless it has been completed or released by then.
     ///
     /// The lease frees events of processes that died. It must outlast the handling of any event, or the event is sent
     /// twice.
@@ -45,7 +45,7 @@ package struct EventClaim: Hashable, Sendable {
     /// The actions in their stored form, separated by spaces; nil if there are none.
     package var storedActions: String? { actions.isEmpty ? nil : actions.joined(separator: " ") }
 
-    /// Throws if an answer is over its limit; every driver calls this before storing one.
+    /// Throws if an answer exceeds its limit; every driver calls this before storing one.
     package func validate(answer: [UInt8]) throws(StorageError) {
         guard answer.count <= StorageLimits.answerBytes else { throw .invalidValue(field: "answer") }
     }
@@ -55,10 +55,10 @@ package struct EventClaim: Hashable, Sendable {
 package enum EventClaimResult: Hashable, Sendable {
     /// The caller must handle the event, then call `complete` or `release`.
     case claimed
-    /// Another caller handles it now.
+    /// Another caller is handling the event.
     case inProgress
-    /// It was handled within the last 24 h, with this answer.
+    /// The event was handled within the last 24 h, with this answer.
     case answered([UInt8])
-    /// Another event has this `eventID`, handled or being handled.
+    /// Another event with this `eventID` has been handled or is being handled.
     case conflict
 }

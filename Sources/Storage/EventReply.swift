@@ -1,11 +1,11 @@
-/// An event of a secret, by the sender's ID.
+/// Identifies a secret's event by the sender's ID.
 package struct EventName: Hashable, Sendable {
     /// The event's secret.
     package let key: SecretKey
-    /// The sender's ID of the event, compared byte for byte.
+    /// The sender's ID for the event, compared byte for byte.
     package let eventID: String
 
-    /// Names an event.
+    /// Creates the name of an event.
     package init(_ eventID: String, of key: SecretKey) {
         self.key = key
         self.eventID = eventID
@@ -34,10 +34,10 @@ package struct EventReply: Hashable, Sendable {
     package let action: String?
     /// The text that the person typed.
     package let text: String?
-    /// Action and text, encrypted for the sender.
+    /// The action and text, encrypted for the sender.
     package let sealed: String?
 
-    /// A reply from its columns.
+    /// Creates a reply from its columns.
     package init(action: String? = nil, text: String? = nil, sealed: String? = nil) {
         self.action = action
         self.text = text
@@ -52,16 +52,16 @@ package struct EventReply: Hashable, Sendable {
     }
 }
 
-/// The result of the reply to an event, as the sender reported it.
+/// The result of a reply to an event, as reported by the event's sender.
 package struct ReplyResult: Hashable, Sendable {
-    /// The outcome; nil if it is sealed.
+    /// The outcome of the reply; nil if it is sealed.
     package let outcome: String?
-    /// Why, in one word for programs.
+    /// The reason for the outcome, as one word for programs.
     package let reason: String?
-    /// Outcome and reason, encrypted for the phone.
+    /// The outcome and reason, encrypted for the phone.
     package let sealed: String?
 
-    /// A result from its columns.
+    /// Creates a result from its columns.
     package init(outcome: String? = nil, reason: String? = nil, sealed: String? = nil) {
         self.outcome = outcome
         self.reason = reason
@@ -78,18 +78,18 @@ package struct ReplyResult: Hashable, Sendable {
 
 /// The acknowledgement of an event, which shows that someone has seen it or that it is over: a row of `event_reply`.
 package struct Acknowledgement: Hashable, Sendable {
-    /// When it was first acknowledged or replied to, or its result was reported.
+    /// When the first acknowledgement, reply or result arrived.
     package var at: EpochMilliseconds
     /// The first reply; nil if there is none.
     package var reply: EventReply?
     /// When the first reply arrived; nil if there is none.
     package var repliedAt: EpochMilliseconds?
-    /// The first result and when it was reported; nil without one.
+    /// The first reported result; nil if there is none.
     package var result: ReplyResult?
-    /// When the result was reported; nil without one.
+    /// When the first result was reported; nil if there is none.
     package var resultAt: EpochMilliseconds?
 
-    /// An acknowledgement from its columns.
+    /// Creates an acknowledgement from its columns.
     package init(
         at: EpochMilliseconds, reply: EventReply? = nil, repliedAt: EpochMilliseconds? = nil,
         result: ReplyResult? = nil, resultAt: EpochMilliseconds? = nil
@@ -104,27 +104,27 @@ package struct Acknowledgement: Hashable, Sendable {
 
 /// The result of acknowledging an event, of replying to it, or of reporting the result of the reply.
 package enum AcknowledgementResult: Hashable, Sendable {
-    /// This call stored the acknowledgement; the event's acknowledgement as it is now.
+    /// The call's change was stored; the associated value is the event's acknowledgement as it is now.
     case stored(Acknowledgement)
-    /// The event was acknowledged, replied to or reported on before; nothing was changed.
+    /// The event had already been acknowledged, replied to or reported on; nothing was changed.
     case existing(Acknowledgement)
     /// The secret sent no event with this ID within the last 24 h.
     case unknownEvent
-    /// The event doesn't offer the reply's action, only these. Nothing was changed.
+    /// The event offers only these actions, not the reply's; nothing was changed.
     case notOffered([String])
 }
 
 /// The state of an event according to its receipt.
 package enum EventState: Hashable, Sendable {
-    /// It has no valid receipt.
+    /// The event has no valid receipt.
     case unknown
-    /// It is being sent.
+    /// The event is being sent.
     case inProgress
-    /// It was sent, with this answer.
+    /// The event was sent, with this answer.
     case answered([UInt8])
 }
 
-/// Acknowledgements of events and replies to them, for their senders.
+/// Acknowledgements of events and replies to them, for the events' senders.
 ///
 /// Like a receipt, a row stays under the hash it was stored with and is found under every hash of the secret. It
 /// expires together with the event's receipt.
@@ -133,22 +133,21 @@ package protocol ReplyStorage: Sendable {
     /// history can be written.
     ///
     /// The event needs a valid receipt; if the receipt names actions, an unsealed reply must use one of them. Of
-    /// several concurrent replies only the first is stored. Repeating the call is allowed. A secret keeps its newest
-    /// ``StorageLimits/acknowledgementsMax``.
+    /// several concurrent replies, only the first is stored. Repeating the call is allowed. A secret's newest
+    /// ``StorageLimits/acknowledgementsMax`` acknowledgements are kept.
     func acknowledge(
         _ event: EventName, reply: EventReply?, at now: EpochMilliseconds
     ) async throws(StorageError) -> AcknowledgementResult
 
-    /// Stores the result of the reply to an event, and acknowledges the event unless it already is.
+    /// Stores the result of the reply to an event, and acknowledges the event unless it already has been.
     ///
-    /// The event needs a valid receipt, but no reply: a result that was reported before the reply also applies to a reply
-    /// that arrives later. Of any number of concurrent results the first one is stored. Repeating the call is allowed.
-    /// Never returns `notOffered`.
+    /// The event needs a valid receipt, but no reply: a result also applies to a reply that arrives later. Of several
+    /// concurrent results, only the first is stored. Repeating the call is allowed. Never returns `notOffered`.
     func report(
         _ result: ReplyResult, of event: EventName, at now: EpochMilliseconds
     ) async throws(StorageError) -> AcknowledgementResult
 
-    /// The acknowledgements of some events that are valid at `now`, in few queries; events without one are left out.
+    /// The acknowledgements of `events` that are valid at `now`, read with few queries; other events are left out.
     func acknowledgements(
         of events: Set<EventName>, at now: EpochMilliseconds
     ) async throws(StorageError) -> [EventName: Acknowledgement]

@@ -1,6 +1,6 @@
-/// A table whose rows are removed once their time is over.
+/// A table whose rows are removed when they expire.
 ///
-/// Each has an index on the column of that time.
+/// Each table has an index on its `time` column.
 package enum ExpiringTable: String, CaseIterable, Sendable {
     case deliveries = "delivery_log"
     case receipts = "event_receipt"
@@ -10,7 +10,7 @@ package enum ExpiringTable: String, CaseIterable, Sendable {
     case tokens = "push_token"
     case accessTokens = "access_token"
 
-    /// The column that determines when a row is removed; rows with NULL never are.
+    /// The column that determines when a row is removed; rows with NULL are never removed.
     var time: String {
         switch self {
         case .deliveries, .history: "created_at"
@@ -47,11 +47,12 @@ package struct Pruning: Hashable, Sendable {
 
 /// Removal of expired rows.
 package protocol PruningStorage: Sendable {
-    /// Removes rows of a table whose time is at or after `start` and before `end`: the oldest, at most `limit`.
+    /// Removes a table's oldest rows, at most `limit`, whose time is at or after `start` and before `end`.
     ///
-    /// One step of a walk along the index of times; small steps let other writers in. Begin with `.min` and call again
-    /// with the result's `next` as `start` until it is nil, so that a step doesn't scan entries that earlier steps
-    /// removed. Any number of callers may do this at once; rows that another caller has already removed aren't counted.
+    /// This is one step of a walk along the time index; small steps let other writers in. Begin with `.min` and call
+    /// again with the result's `next` as `start` until it is nil, so that a step doesn't scan entries that earlier
+    /// steps removed. Any number of callers may do this at once; rows that another caller has already removed aren't
+    /// counted.
     func prune(
         _ table: ExpiringTable, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
     ) async throws(StorageError) -> Pruning

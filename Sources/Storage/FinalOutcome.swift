@@ -1,8 +1,8 @@
-/// Something that became of what a secret sent.
+/// An outcome of something that a secret sent: the end of a push, an acknowledgement or a reply.
 package struct FinalOutcome: Hashable, Sendable {
-    /// What it is.
+    /// What happened.
     package enum Content: Hashable, Sendable {
-        /// A push ended: a row of the delivery log with one push.
+        /// A push ended; the delivery log row contains only this push.
         case push(Delivery)
         /// Somebody has seen the event, or it is over.
         case acknowledgement
@@ -10,12 +10,12 @@ package struct FinalOutcome: Hashable, Sendable {
         case reply(EventReply)
     }
 
-    /// What it is.
+    /// What happened.
     package let content: Content
-    /// Its place among the secret's outcomes.
+    /// The outcome's place among the secret's outcomes.
     package let position: OutcomePosition
 
-    /// An outcome from its parts.
+    /// Creates an outcome from its parts.
     package init(_ content: Content, at position: OutcomePosition) {
         self.content = content
         self.position = position
@@ -24,23 +24,23 @@ package struct FinalOutcome: Hashable, Sendable {
 
 /// A place in the list of a secret's outcomes, which is ordered by time, then kind, then the rows' IDs by their bytes.
 package struct OutcomePosition: Hashable, Sendable, Comparable {
-    /// The kinds of outcomes, in the order of those of the same millisecond.
+    /// The kinds of outcomes, in the order in which outcomes of the same millisecond are listed.
     package enum Kind: Int, CaseIterable, Sendable {
         case push
         case acknowledgement
         case reply
     }
 
-    /// When it happened.
+    /// The time of the outcome.
     package let time: EpochMilliseconds
-    /// What happened.
+    /// The kind of the outcome.
     package let kind: Kind
     /// The ID of the push's log row, or of the event.
     package let id: String
     /// The push's number in its row, from 1; otherwise 0.
     package let number: Int
 
-    /// A place from its parts.
+    /// Creates a place from its parts.
     package init(time: EpochMilliseconds, kind: Kind, id: String, number: Int = 0) {
         self.time = time
         self.kind = kind
@@ -48,7 +48,7 @@ package struct OutcomePosition: Hashable, Sendable, Comparable {
         self.number = number
     }
 
-    /// The place before all outcomes from a time on.
+    /// Creates the place before all outcomes at or after a time.
     package init(before time: EpochMilliseconds) {
         self.init(time: time, kind: .push, id: "")
     }
@@ -69,7 +69,7 @@ package struct OutcomePosition: Hashable, Sendable, Comparable {
         return left.number < right.number
     }
 
-    /// Hashes a part of what `==` compares.
+    /// Hashes part of what `==` compares.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(time)
         hasher.combine(number)
@@ -77,18 +77,18 @@ package struct OutcomePosition: Hashable, Sendable, Comparable {
 
     private func isBeside(_ other: OutcomePosition) -> Bool { time == other.time && kind == other.kind }
 
-    /// Where the rows of a kind begin that can have outcomes after this place.
+    /// The first time and ID at which a row of a kind can have an outcome after this place.
     func start(of other: Kind) -> (time: EpochMilliseconds, id: String) {
         if other == kind { return (time, id) }
         return (other.rawValue < kind.rawValue ? time + 1 : time, "")
     }
 }
 
-/// The final outcomes of what secrets sent, from the delivery log and from acknowledgements and replies.
+/// The final outcomes of what secrets sent, from the delivery log, acknowledgements and replies.
 package protocol OutcomeStorage: Sendable {
     /// A secret's outcomes after a place and before a time, oldest first, at most `limit`.
     ///
-    /// Reads only rows that other calls have stored: outcomes end with these rows.
+    /// Reads only rows that other calls have stored: an outcome is available only while its row exists.
     func outcomes(
         of key: SecretKey, after position: OutcomePosition, before end: EpochMilliseconds, limit: Int
     ) async throws(StorageError) -> [FinalOutcome]

@@ -1,32 +1,32 @@
-/// Something that was sent to a secret's devices, as the secret's history keeps it: a row of `history_item`.
+/// Something that was sent to a secret's devices, as kept in the secret's history: a row of `history_item`.
 package struct HistoryItem: Hashable, Sendable {
     /// The row's ID, whose milliseconds are the time when the item was sent.
     package let id: UUIDv7
     /// The secret's hash.
     package let secretHash: SecretHash
-    /// The sender's ID of the event; a secret's history has at most one item with it.
+    /// The sender's ID for the event; a secret's history has at most one item per ID.
     package let eventID: String?
     /// The event's type or the notification's kind, as in the delivery log.
     package let eventType: String
-    /// The session that the item is about; empty for none.
+    /// The session that the item is about; empty if there is none.
     package let sessionID: String
-    /// The session's server.
+    /// The ID of the session's server.
     package let serverID: String?
     /// When one of the secret's devices reported it as read; nil while it is unread.
     package var readAt: EpochMilliseconds?
-    /// The readable title, at most `StorageLimits.historyTextBytes`.
+    /// The readable title, at most `StorageLimits.historyTextBytes` long.
     package let title: String?
-    /// The readable text, at most `StorageLimits.historyTextBytes`.
+    /// The readable body text, at most `StorageLimits.historyTextBytes` long.
     package let body: String?
-    /// The encrypted content, as the sender encrypted it.
+    /// The content as encrypted by the sender.
     package let sealed: String?
-    /// When the event was acknowledged or replied to; nil before.
+    /// When the event was acknowledged or replied to; nil until then.
     package var acknowledgedAt: EpochMilliseconds?
 
     /// Creates an item from its columns.
     ///
-    /// `title` and `body` lose NULs and are cut to ``StorageLimits/historyTextBytes`` between two characters: pushes
-    /// allow both.
+    /// NULs are removed from `title` and `body`, and both are truncated to ``StorageLimits/historyTextBytes`` at a
+    /// character boundary, because pushes allow NULs and longer text.
     package init(
         id: UUIDv7, secretHash: SecretHash, eventID: String?, eventType: String, sessionID: String,
         serverID: String?, readAt: EpochMilliseconds? = nil, title: String? = nil, body: String? = nil,
@@ -45,7 +45,7 @@ package struct HistoryItem: Hashable, Sendable {
         self.acknowledgedAt = acknowledgedAt
     }
 
-    /// When it was sent.
+    /// When the item was sent.
     package var createdAt: EpochMilliseconds { id.milliseconds }
 
     /// Throws if a value can't be stored unchanged; every driver calls this first.
@@ -60,9 +60,9 @@ package struct HistoryItem: Hashable, Sendable {
 
 /// The result of adding items to histories.
 package struct HistoryAddition: Hashable, Sendable {
-    /// The number of stored items; for the others, the history already had an item with the same `eventID`.
+    /// The number of stored items; the others' secrets have no device or already have an item with that `eventID`.
     package var stored: Int
-    /// Older items that were removed because their secret had more than ``StorageLimits/historyItemsMax``.
+    /// The number of older items removed because their secret had more than ``StorageLimits/historyItemsMax``.
     package var removed: Int
     /// The numbers of unread items for the requested keys, including those added by this call.
     package var unread: [SecretKey: Int]
@@ -91,9 +91,9 @@ package struct HistoryPage: Hashable, Sendable {
 
 /// The result of marking items as read.
 package struct HistoryReading: Hashable, Sendable {
-    /// Items that were unread before.
+    /// The number of items that the call marked as read.
     package var read: Int
-    /// Items that are unread now.
+    /// The number of the secret's items that are unread now.
     package var unread: Int
 
     /// Creates a result from its numbers.

@@ -1,4 +1,4 @@
-/// The numbers of a secret's rows that `Storage.revoke` removes.
+/// How many of a secret's rows `Storage.revoke` removes, by kind.
 package struct Holdings: Hashable, Sendable {
     /// Devices; a token with rows under several hashes counts once per row.
     package var devices: Int
@@ -6,7 +6,7 @@ package struct Holdings: Hashable, Sendable {
     package var pushes: Int
     /// Event receipts, including expired ones.
     package var receipts: Int
-    /// Items of the history.
+    /// History items.
     package var history: Int
     /// Schedules.
     package var schedules: Int
@@ -59,7 +59,7 @@ package struct DeliveryTally: Hashable, Sendable {
     package var events: Int
     /// Pushes that APNs accepted.
     package var sent: Int
-    /// Failed pushes by reason; the empty string if the row has none.
+    /// Failed pushes by reason; the reason is empty if the row has none.
     package var failed: [String: Int]
     /// The end of the period that was counted, exclusive.
     package var end: EpochMilliseconds
@@ -80,9 +80,9 @@ package struct DeliveryTally: Hashable, Sendable {
         }
     }
 
-    /// A time that about `limit` rows precede, if the row after them was written at `next`.
+    /// The time up to which a step counts, if the first row after the step was written at `next`.
     ///
-    /// Rows of one millisecond are counted together.
+    /// Rows of the same millisecond are counted together.
     package static func end(
         from start: EpochMilliseconds, next: EpochMilliseconds?, before end: EpochMilliseconds
     ) -> EpochMilliseconds {
@@ -90,7 +90,7 @@ package struct DeliveryTally: Hashable, Sendable {
     }
 }
 
-/// The number of rows in the whole database or a share of it.
+/// The number of rows in the whole database or in a share of it.
 package struct Census: Hashable, Sendable {
     /// The shares in which a database is counted, by the first two digits of the secrets' hashes.
     package static let shares: ClosedRange<UInt8> = 0...255

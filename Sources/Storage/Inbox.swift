@@ -26,7 +26,7 @@ package struct Inbox<Element: Sendable>: Sendable {
         let result: Result<Bool, StorageError> = state.withLock { state in
             guard !state.closed else { return .failure(.closed) }
             guard state.elements.count < capacity else {
-                return .failure(.unavailable(logDetail: "\(capacity) calls are waiting already"))
+                return .failure(.unavailable(logDetail: "\(capacity) calls are already waiting"))
             }
             state.elements.append(element)
             defer { state.awake = true }

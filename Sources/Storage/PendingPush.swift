@@ -1,10 +1,10 @@
 /// A push waiting to be retried: a row of `pending_push`.
 package struct PendingPush: Hashable, Sendable {
-    /// The push's `apns-id`, a UUID of 36 characters; the same at every attempt.
+    /// The push's `apns-id`, a UUID of 36 characters; the same for every attempt.
     package let id: String
     /// The hash under which the device's row is stored, so that push and device stay together.
     package let secretHash: SecretHash
-    /// The `id` of the device it is for.
+    /// The `id` of the device that the push is for.
     package let deviceID: String
     /// The event's type, for the delivery log.
     package let eventType: String
@@ -12,11 +12,11 @@ package struct PendingPush: Hashable, Sendable {
     package let sessionID: String
     /// APNs' request body.
     package let payload: [UInt8]
-    /// `apns-push-type`.
+    /// The push's `apns-push-type`.
     package let pushType: String
-    /// `apns-priority`.
+    /// The push's `apns-priority`.
     package let priority: Int
-    /// `apns-collapse-id`, if any.
+    /// The push's `apns-collapse-id`, if any.
     package let collapseID: String?
     /// The number of attempts so far.
     package let attempts: Int
@@ -24,12 +24,12 @@ package struct PendingPush: Hashable, Sendable {
     package let dueAt: EpochMilliseconds
     /// When the event arrived.
     package let createdAt: EpochMilliseconds
-    /// When the push expires; `apns-expiration` is this in seconds.
+    /// When the push expires; `apns-expiration` is this time in seconds.
     package let expiresAt: EpochMilliseconds
     /// The ID by which the push's event can be acknowledged, after which the push isn't sent; nil if the event can't be
     /// acknowledged.
     package let eventID: String?
-    /// The event type or the notification's kind, which devices can opt out of; nil if it has none.
+    /// The event type or the notification's kind, which devices can opt out of; nil if the push has none.
     package let kind: String?
 
     /// Creates a push from its columns.
@@ -103,10 +103,9 @@ package struct PendingPush: Hashable, Sendable {
 /// In the table a leased row has `lease_owner`, and `due_at` is the lease's end: a push whose lease has expired is
 /// simply due.
 package struct PushLease: Hashable, Sendable {
-    /// The lease's owner.
+    /// The ID of the lease's owner.
     ///
-    /// A different ID for each call that takes a lease, so that a worker can't confuse two of its own leases on the
-    /// same row.
+    /// Each call that takes a lease uses a new ID, so that a worker can't confuse two of its leases on the same row.
     package let owner: UUIDv7
     /// When others may take the pushes, by the clock of the process that took the lease.
     ///
@@ -120,11 +119,11 @@ package struct PushLease: Hashable, Sendable {
     }
 }
 
-/// The result of storing a push; reaching a limit is no error.
+/// The result of storing a push; reaching a limit isn't an error.
 package enum EnqueueResult: Hashable, Sendable {
-    /// It is stored.
+    /// The push is stored.
     case queued
-    /// The secret has the maximum number of queued pushes.
+    /// The secret already has the maximum number of queued pushes.
     case secretFull
     /// The device was unregistered or removed in the meantime; nothing was stored.
     case deviceGone
@@ -136,7 +135,7 @@ package struct ClaimedPush: Hashable, Sendable {
     package let push: PendingPush
     /// The device as registered now; nil if it is no longer registered.
     package let device: Device?
-    /// Whether its event has been acknowledged or replied to.
+    /// Whether the push's event has been acknowledged or replied to.
     package let isAcknowledged: Bool
 
     /// Creates a claimed push from its parts.
@@ -151,7 +150,7 @@ package struct ClaimedPush: Hashable, Sendable {
 package struct QueueSize: Hashable, Sendable {
     /// The number of pushes.
     package var pushes: Int
-    /// The bytes of their payloads.
+    /// The total size of the pushes' payloads in bytes.
     package var bytes: Int
 
     /// Creates a size from its parts.
@@ -165,17 +164,17 @@ package struct QueueSize: Hashable, Sendable {
 package struct Settlement: Hashable, Sendable {
     /// What to do with the push.
     package enum End: Hashable, Sendable {
-        /// It has a final result: deletes the row and writes the result to the delivery log in the same transaction.
+        /// The push has a final result: its row is deleted and the result is logged in the same transaction.
         ///
-        /// An existing log row with the same time and ID is left unchanged.
+        /// An existing delivery log row with the same time and ID is left unchanged.
         case over(Delivery)
-        /// Retries it at `dueAt`, or returns it unsent; `attempts` is the number of attempts so far.
+        /// The push is retried at `dueAt`, or returned unsent; `attempts` is the number of attempts so far.
         case again(dueAt: EpochMilliseconds, attempts: Int)
     }
 
     /// The push's `id`.
     package let id: String
-    /// The hash under which it was claimed or stored.
+    /// The hash under which the push was claimed or stored.
     package let secretHash: SecretHash
     /// The owner of the push's lease.
     package let owner: UUIDv7

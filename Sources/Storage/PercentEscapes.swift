@@ -1,6 +1,6 @@
 /// Percent escapes in URLs (RFC 3986, 2.1).
 package enum PercentEscapes {
-    /// Decodes percent escapes; nil if one is malformed or a NUL, or if the result isn't UTF-8.
+    /// Decodes percent escapes; nil if an escape is malformed or encodes a NUL, or if the result isn't UTF-8.
     package static func decode(_ text: some StringProtocol) -> String? {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]

@@ -4,17 +4,17 @@ internal import Delays
 ///
 /// The tables take turns, so that a table with many expired rows doesn't delay the others. After each step the round
 /// pauses for half as long as the step took, so it uses at most two thirds of one connection's time. Steps grow as long
-/// as they are short.
+/// as they finish quickly.
 ///
 /// Processes don't coordinate their rounds. If a step finds that another process has removed its rows, the round skips
 /// the table for a while, longer each time. So any number of processes run about as many steps as one or two would, and
 /// another takes over if one dies.
 package struct PruneRound: Sendable {
-    /// Rows of the first step in a table.
+    /// Maximum rows in the first step for a table.
     package static let rowsFirst = 500
-    /// Maximum rows of a step.
+    /// Maximum rows per step.
     package static let rowsMax = 4_000
-    /// Minimum rows of a step that is retried because it took too long.
+    /// Minimum rows per step, even after slow or failed steps.
     static let rowsMin = 30
     /// A full step that takes less than this is followed by one of twice the size.
     static let stepShort: Duration = .milliseconds(20)
@@ -22,7 +22,7 @@ package struct PruneRound: Sendable {
     static let stepLong: Duration = .milliseconds(80)
     /// The maximum pause after a step.
     static let pauseMax: Duration = .seconds(5)
-    /// The first time for which a table is left to another process; it doubles each time.
+    /// How long a table is first left to another process; the time doubles with each repetition.
     static let yieldMin: Duration = .seconds(1)
     /// The maximum time for which a table is left to another process.
     static let yieldMax: Duration = .seconds(8)
@@ -35,7 +35,7 @@ package struct PruneRound: Sendable {
         package let start: EpochMilliseconds
         /// The time before which rows have expired.
         package let end: EpochMilliseconds
-        /// Maximum rows.
+        /// Maximum number of rows to remove.
         package let limit: Int
 
         /// Creates a step.

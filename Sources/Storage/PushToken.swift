@@ -12,7 +12,7 @@ package enum PushTokenKind: String, Hashable, Sendable, CaseIterable {
     /// The `kind` text of rows without a token, which record for ``StorageLimits/activityStartInterval`` that a
     /// session's activity was started on a device.
     static let startedColumn = "started"
-    /// The `kind` text of rows with a former token of an activity, for which the app has registered another one.
+    /// The `kind` text of rows with an activity's former token, which the app has since replaced.
     static let replacedColumn = "replaced"
 }
 
@@ -26,9 +26,9 @@ package struct PushToken: Hashable, Sendable {
     package let kind: PushTokenKind
     /// The token as hexadecimal text.
     package let token: String
-    /// The session that an activity shows; empty for the other kinds.
+    /// The session that the token's activity shows; empty for other kinds of tokens.
     package let sessionID: String
-    /// The `id` of the device that it belongs to; nil if an activity was registered without one.
+    /// The `id` of the device that the token belongs to; nil if an activity was registered without a device.
     package let deviceID: String?
     /// The app's bundle identifier.
     package let bundleID: String
@@ -40,15 +40,15 @@ package struct PushToken: Hashable, Sendable {
     package let createdAt: EpochMilliseconds
     /// When the app last registered the token.
     package let updatedAt: EpochMilliseconds
-    /// When the row is removed; nil for as long as its device is registered.
+    /// When the row expires; nil if it is kept as long as its device is registered.
     package let expiresAt: EpochMilliseconds?
-    /// The last `timestamp` that was sent to an activity, in seconds since 1970; 0 if none.
+    /// The last `timestamp` sent to the activity, in seconds since 1970; 0 if none.
     package private(set) var stamp: Int64
-    /// When the last state of an activity arrived; 0 if none.
+    /// When the activity's last state arrived; 0 if there is none.
     package private(set) var stateAt: EpochMilliseconds
-    /// When the last progress was sent to an activity; 0 if none.
+    /// When progress was last sent to the activity; 0 if never.
     package private(set) var progressAt: EpochMilliseconds
-    /// Whether an activity's end is queued.
+    /// Whether the activity's end is queued.
     package let hasEnded: Bool
 
     /// Creates a token from its columns.
@@ -86,14 +86,14 @@ package struct PushToken: Hashable, Sendable {
 
     /// The recipient of pushes to this token.
     ///
-    /// Removing it, or storing its environment, changes this token's row and never a device.
+    /// Removing the recipient or storing its environment changes this token's row, never a device.
     package var recipient: Device {
         Device(
             id: id, secretHash: secretHash, token: token, bundleID: bundleID, environment: environment,
             createdAt: createdAt, updatedAt: updatedAt, details: DeviceDetails(tokenKind: kind))
     }
 
-    /// The recipient, with the preferences of its device.
+    /// The recipient of pushes to this token, with its device's preferences.
     package func recipient(asIn device: Device) -> Device {
         Device(
             id: id, secretHash: secretHash, token: token, bundleID: bundleID, environment: environment,
@@ -113,23 +113,23 @@ package struct PushToken: Hashable, Sendable {
     }
 }
 
-/// A state of a session for its activities.
+/// A session's state for its Live Activities.
 package struct ActivityState: Hashable, Sendable {
     /// How a state reaches the activities.
     package enum Urgency: Hashable, Sendable {
-        /// At most once per interval, and only the newest state; with `starting`, also devices without an activity.
+        /// At most once per interval, and only the newest state; with `starting`, also to devices without an activity.
         case progress(interval: EpochMilliseconds, starting: Bool)
         /// At once.
         case immediate
     }
 
-    /// The session.
+    /// The session's ID.
     package let sessionID: String
     /// When the state arrived.
     package let at: EpochMilliseconds
-    /// The time of the call: the same, or later for a state that waited.
+    /// The time of the call: `at`, or later for a state that has waited.
     package let now: EpochMilliseconds
-    /// How it reaches the activities.
+    /// How the state reaches the activities.
     package let urgency: Urgency
     /// Whether the state was offered before and has waited since; some activities may already have it.
     package let isHeld: Bool
@@ -146,7 +146,7 @@ package struct ActivityState: Hashable, Sendable {
         self.isHeld = isHeld
     }
 
-    /// Whether activities may be started with it.
+    /// Whether activities may be started with this state.
     package var isStarting: Bool {
         if case .progress(_, starting: true) = urgency { true } else { false }
     }
@@ -167,18 +167,18 @@ package struct ActivityState: Hashable, Sendable {
 extension PushToken {
     /// Whether an activity gets a state.
     package enum Turn: Hashable, Sendable {
-        /// It gets the state; the associated value is the activity afterwards.
+        /// The activity gets the state; the associated value is the activity afterwards.
         case now(PushToken)
-        /// It received other progress recently and may get the state from this time on.
+        /// The activity received other progress recently; it may get the state from this time on.
         case later(EpochMilliseconds)
-        /// It has already received this state or a newer one.
+        /// The activity has already received this state or a newer one.
         case never
     }
 
     /// Decides whether this activity gets a state; a pure function.
     ///
     /// The push's `timestamp` is the state's arrival time, or later if needed to follow the previous one. States are
-    /// identified by their time, so no two may share it; see ``ActivityTurn/init(of:among:)``.
+    /// identified by their time, so no two may have the same time; see ``ActivityTurn/init(of:among:)``.
     package func turn(for state: ActivityState) -> Turn {
         var next = stamped(max(state.at / 1_000, stamp + 1))
         // A time far in the future was written by a wrong clock, which must not silence the activity.
@@ -196,7 +196,8 @@ extension PushToken {
 
     /// This token as the successor of the device's earlier tokens for the activity.
     ///
-    /// It may get the last state again, because the previous token may already have been invalid, but no older state.
+    /// The new token may get the last state again, because the previous token may already have been invalid, but no
+    /// older state.
     package func succeeding(_ others: [PushToken]) -> PushToken {
         var next = stamped(others.map(\.stamp).max() ?? stamp)
         next.stateAt = max(0, (others.map(\.stateAt).max() ?? 0) - 1)
@@ -212,7 +213,7 @@ package struct ActivityTurn: Hashable, Sendable {
     package var starts: [PushToken] = []
     /// The number of activities that get the state later.
     package var held = 0
-    /// When the first of these activities may get the state; nil if there are none.
+    /// When the first activity that gets the state later may get it; nil if there are none.
     package var heldUntil: EpochMilliseconds?
     /// The `id`s of the devices that show an activity of the session.
     package var devices: Set<String> = []
@@ -221,7 +222,7 @@ package struct ActivityTurn: Hashable, Sendable {
     /// A postponed state keeps this time.
     package private(set) var at: EpochMilliseconds = 0
 
-    /// No activities.
+    /// Creates a turn without activities.
     package init() {}
 
     /// Decides which of a session's activities get a state; a pure function.
@@ -244,7 +245,7 @@ package struct ActivityTurn: Hashable, Sendable {
     package var isEmpty: Bool { updates.isEmpty && starts.isEmpty && held == 0 }
 }
 
-/// The secrets' tokens other than their devices' own.
+/// Secrets' tokens other than their devices' own tokens.
 package protocol PushTokenStorage: Sendable {
     /// Stores a token, or updates it if the secret has it already; false, with nothing stored, if the secret has no
     /// device.
@@ -256,12 +257,12 @@ package protocol PushTokenStorage: Sendable {
     /// ``StorageLimits/activitiesMax`` activities.
     func save(_ token: PushToken, under key: SecretKey) async throws(StorageError) -> Bool
 
-    /// Removes tokens of a kind and returns how many.
+    /// Removes tokens of a kind and returns how many it removed.
     ///
     /// - Parameters:
-    ///   - session: Of kind `activity`, those of this session.
-    ///   - token: Only this token; nil for all.
-    ///   - device: Only those of the device with this `id`; nil for all.
+    ///   - session: Only tokens of this session; empty for kinds other than `activity`.
+    ///   - token: Only this token; nil for all tokens.
+    ///   - device: Only tokens of the device with this `id`; nil for all devices.
     func removeTokens(
         _ kind: PushTokenKind, session: String, token: String?, device: String?, under key: SecretKey
     ) async throws(StorageError) -> Int
@@ -273,14 +274,14 @@ package protocol PushTokenStorage: Sendable {
 
     /// Decides which activities get a state, and records that they do; if there are none, it only reads.
     ///
-    /// Each chosen activity's `stamp` is the state's time in seconds, made later than the activity's previous stamp if
-    /// necessary, whichever relay sent that. Progress that isn't newer than an activity's last state isn't sent to it,
-    /// so a postponed state reaches each activity once. Within ``StorageLimits/activityStartInterval`` a device gets at
-    /// most one start per session and at most ``StorageLimits/activityStartsMax`` in total. It gets none for a session
-    /// with an activity that has no device, because that activity may be on this device.
+    /// Each chosen activity's `stamp` is the state's time in seconds, increased if necessary to exceed the activity's
+    /// previous stamp, whichever relay sent it. Progress that isn't newer than an activity's last state isn't sent to
+    /// it, so a postponed state reaches each activity once. Within ``StorageLimits/activityStartInterval`` a device
+    /// gets at most one start per session and at most ``StorageLimits/activityStartsMax`` in total. It gets no start
+    /// for a session that has an activity without a device, because that activity may be on this device.
     func take(_ state: ActivityState, under key: SecretKey) async throws(StorageError) -> ActivityTurn
 
-    /// Forgets that a session's activity was started with these tokens, of kind `start`, because their pushes failed.
+    /// Forgets that a session's activity was started with these `start` tokens, because their pushes failed.
     ///
     /// The session's next start then includes these devices again.
     func releaseStarts(_ starts: [PushToken], session sessionID: String) async throws(StorageError)

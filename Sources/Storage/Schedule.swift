@@ -1,4 +1,4 @@
-/// The purpose of a scheduled send; names are unique within a kind, and limits apply to each kind.
+/// The purpose of a scheduled send; names are unique within a kind, and each kind has its own limits.
 package enum ScheduleKind: String, Hashable, Sendable, CaseIterable {
     /// A send that a client scheduled.
     case schedule
@@ -14,13 +14,13 @@ package enum ScheduleKind: String, Hashable, Sendable, CaseIterable {
 ///
 /// It exists until its last occurrence has been sent or skipped. Storage doesn't interpret `rule` and `content`.
 package struct Schedule: Hashable, Sendable {
-    /// Its identifier; a schedule that replaces another one with the same name gets a new ID.
+    /// The schedule's ID; a schedule that replaces another one with the same name gets a new ID.
     package let id: UUIDv7
-    /// The hash under which it is stored, together with the secret's devices.
+    /// The hash under which the schedule is stored, together with the secret's devices.
     package let secretHash: SecretHash
     /// The schedule's kind.
     package let kind: ScheduleKind
-    /// Its name, unique among those of its secret and kind; nil for none.
+    /// The schedule's name, unique per secret and kind; nil if it has none.
     package let name: String?
     /// The recurrence rule as JSON; nil for a single occurrence.
     package let rule: String?
@@ -28,19 +28,19 @@ package struct Schedule: Hashable, Sendable {
     package let content: String
     /// The nominal time of the next occurrence.
     package var nextAt: EpochMilliseconds
-    /// When a worker takes it: `nextAt` plus its delay within `window`, or earlier to evaluate the rule again.
+    /// When a worker takes the schedule: `nextAt` plus a delay within `window`, or earlier to re-evaluate the rule.
     package var dueAt: EpochMilliseconds
     /// The latest nominal time of an occurrence; nil if the schedule has no end.
     package let endsAt: EpochMilliseconds?
-    /// How late an occurrence may be sent; later ones are skipped.
+    /// How late an occurrence may be sent; occurrences later than that are skipped.
     package let lateBy: EpochMilliseconds
     /// The span over which occurrences with the same nominal time are spread.
     package let window: EpochMilliseconds
-    /// When it was created.
+    /// When the schedule was created.
     package let createdAt: EpochMilliseconds
     /// When the last occurrence was sent or skipped; nil before the first.
     package var lastAt: EpochMilliseconds?
-    /// The outcome of the last occurrence, in one word.
+    /// The outcome of the last occurrence, as one word.
     package var lastOutcome: String?
     /// The number of skipped occurrences.
     package var skipped: Int
@@ -88,34 +88,34 @@ package struct Schedule: Hashable, Sendable {
     }
 }
 
-/// The result of creating a schedule; reaching the limit is no error.
+/// The result of creating a schedule; reaching the limit isn't an error.
 package enum ScheduleCreation: Hashable, Sendable {
-    /// It is stored.
+    /// The schedule is stored.
     case created
-    /// It replaced another schedule with the same name, which had this ID.
+    /// The schedule replaced another one with the same name, which had this ID.
     case replaced(UUIDv7)
-    /// The secret has the maximum number of schedules of the kind.
+    /// The secret already has the maximum number of schedules of this kind.
     case limitReached
     /// The secret has no device; nothing was stored.
     case noDevices
 }
 
-/// Names one of a secret's schedules of a kind.
+/// Identifies one of a secret's schedules of a kind.
 package enum ScheduleReference: Hashable, Sendable {
-    /// By its ID.
+    /// The schedule's ID.
     case id(UUIDv7)
-    /// By its name.
+    /// The schedule's name.
     case name(String)
 }
 
 /// The position after which a page of all schedules begins.
 package struct ScheduleCursor: Hashable, Sendable {
-    /// The text of its hash.
+    /// The hash under which the schedule is stored, as text.
     package let secretHash: String
-    /// Its ID.
+    /// The schedule's ID.
     package let id: String
 
-    /// The position of a schedule.
+    /// Creates the position of a schedule.
     package init(_ schedule: Schedule) {
         self.init(secretHash: schedule.secretHash.hex, id: schedule.id.text)
     }
@@ -129,7 +129,7 @@ package struct ScheduleCursor: Hashable, Sendable {
 
 /// A page of all schedules.
 package struct SchedulePage: Hashable, Sendable {
-    /// The schedules by hash and ID.
+    /// The schedules, ordered by hash and ID.
     package var schedules: [Schedule] = []
     /// Where the next page begins; nil at the end.
     package var next: ScheduleCursor?
@@ -154,13 +154,13 @@ package struct ClaimedSchedule: Hashable, Sendable {
 
 /// How a worker ends its lease on a schedule.
 package enum ScheduleEnd: Hashable, Sendable {
-    /// The outcome of occurrences: the time, one word, and how many were skipped.
+    /// The outcome of one or more occurrences.
     package struct Outcome: Hashable, Sendable {
-        /// When they were sent or skipped.
+        /// When the occurrences were sent or skipped.
         package let at: EpochMilliseconds
-        /// The last one's outcome.
+        /// The last occurrence's outcome, as one word.
         package let word: String
-        /// How many were skipped.
+        /// How many occurrences were skipped.
         package let skipped: Int
 
         /// Creates an outcome from its parts.
@@ -173,16 +173,16 @@ package enum ScheduleEnd: Hashable, Sendable {
 
     /// The schedule is due at its next occurrence; without an outcome, only the rule was evaluated again.
     case next(nextAt: EpochMilliseconds, dueAt: EpochMilliseconds, Outcome?)
-    /// There are no more occurrences: deletes the row.
+    /// There are no more occurrences: the row is deleted.
     case over
     /// Nothing was sent: the schedule is due again at this time.
     case again(dueAt: EpochMilliseconds)
 }
 
-/// Sends that are due later.
+/// Schedules: sends that are due later.
 ///
-/// Rows belong to their secret like its devices: `rehash` moves them, `revoke` and unregistering the last device remove
-/// them.
+/// Like devices, schedules belong to their secret: `rehash` moves them, and `revoke` and unregistering the last device
+/// remove them.
 package protocol ScheduleStorage: Sendable {
     /// Stores a schedule, replacing one with the same kind and name, unless the secret has `limit` others of the kind.
     ///
@@ -192,15 +192,15 @@ package protocol ScheduleStorage: Sendable {
         _ schedule: Schedule, under key: SecretKey, limit: Int
     ) async throws(StorageError) -> ScheduleCreation
 
-    /// A secret's schedules of a kind by their next time, then ID, at most `limit`.
+    /// A secret's schedules of a kind, at most `limit`, ordered by their next time, then ID.
     func schedules(
         of key: SecretKey, kind: ScheduleKind, limit: Int
     ) async throws(StorageError) -> [Schedule]
 
-    /// The next `limit` rows of all secrets and kinds, by hash and ID; those that can't be read are left out.
+    /// The next `limit` rows of all secrets and kinds, ordered by hash and ID; unreadable rows are left out.
     func schedules(after cursor: ScheduleCursor?, limit: Int) async throws(StorageError) -> SchedulePage
 
-    /// Removes a schedule; false if there was none, which is no error.
+    /// Removes a schedule; false if there was none, which isn't an error.
     ///
     /// An occurrence that a worker is already sending isn't stopped.
     func cancel(
@@ -209,9 +209,9 @@ package protocol ScheduleStorage: Sendable {
 
     /// Leases schedules that are due at `now`, at most `limit`; no other caller gets them until the lease has expired.
     ///
-    /// Secrets take turns, beginning with those in a part of the table that the caller chooses. If callers choose it at
-    /// random, they rarely compete for the same rows, and no row waits long. The call may return fewer schedules than
-    /// are due, or none, if other callers take them at the same time. A lease that ends later than
+    /// Secrets take turns, beginning with those in a part of the table that the caller chooses. If callers choose parts
+    /// at random, they rarely compete for the same rows, and no row waits long. The call may return fewer schedules
+    /// than are due, or none, if other callers take them at the same time. A lease that ends later than
     /// ``StorageLimits/scheduleLeaseMax`` from now counts as expired, because a clock that was ahead wrote it.
     func claimSchedules(
         dueAt now: EpochMilliseconds, lease: PushLease, limit: Int, from bucket: Int
@@ -223,7 +223,7 @@ package protocol ScheduleStorage: Sendable {
 
     /// When the next unleased schedule is due; nil if there is none.
     ///
-    /// One look-up in an index.
+    /// This needs one index look-up.
     func nextScheduleDue(at now: EpochMilliseconds) async throws(StorageError) -> EpochMilliseconds?
 
     /// Finds schedules that were created or last sent after `time`, at most `limit`; leased and unreadable ones are
@@ -234,8 +234,8 @@ package protocol ScheduleStorage: Sendable {
         writtenAfter time: EpochMilliseconds, at now: EpochMilliseconds, limit: Int
     ) async throws(StorageError) -> [Schedule]
 
-    /// Gives a schedule other times (`createdAt`, `lastAt`, `nextAt`, `dueAt` and `endsAt`), unless they have changed since
-    /// it was found; true if it did.
+    /// Changes a schedule's times (`createdAt`, `lastAt`, `nextAt`, `dueAt` and `endsAt`) unless they have changed
+    /// since it was found; returns whether it did.
     func redate(_ schedule: Schedule, to redated: Schedule) async throws(StorageError) -> Bool
 
     /// Counts the schedules of all secrets, at most `limit`.

@@ -2,13 +2,13 @@
 struct DueSchedule: Hashable {
     let secretHash: SecretHash
     let id: String
-    /// When it became due; a claim succeeds only if this hasn't changed.
+    /// When the schedule became due; a claim succeeds only if this hasn't changed.
     let dueAt: EpochMilliseconds
 }
 
 /// Chooses the due schedules that a claim takes: the logic shared by all drivers, without SQL.
 struct ScheduleScan {
-    /// The part of the table to begin with.
+    /// The part of the table with which the claim begins.
     let start: Int
     let limit: Int
 

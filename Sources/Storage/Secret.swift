@@ -2,8 +2,8 @@ internal import COpenSSL
 
 /// Bytes that must never be printed: a tenant's secret, a pepper, a password.
 ///
-/// Nothing that describes values reveals the bytes: not interpolation, `print`, `debugPrint`, `dump`, `Mirror` or a
-/// description of a value that contains a secret. Only `bytes` gives access to them.
+/// Interpolation, `print`, `debugPrint`, `dump`, `Mirror` and descriptions of values that contain a secret never reveal
+/// the bytes. Only `bytes` gives access to them.
 package struct Secret: Sendable {
     /// The bytes exactly as given: never trimmed, case-folded or normalised.
     package let bytes: [UInt8]
@@ -13,14 +13,14 @@ package struct Secret: Sendable {
         self.bytes = bytes
     }
 
-    /// Creates a secret from a text's UTF-8.
+    /// Creates a secret from a string's UTF-8 bytes.
     package init(_ text: String) {
         self.bytes = Array(text.utf8)
     }
 }
 
 extension Secret: Equatable {
-    /// Compares in a time that doesn't depend on where two secrets of the same length differ.
+    /// Compares in time that doesn't depend on where two secrets of the same length differ.
     package static func == (left: Secret, right: Secret) -> Bool {
         guard left.bytes.count == right.bytes.count else { return false }
         return unsafe CRYPTO_memcmp(left.bytes, right.bytes, left.bytes.count) == 0

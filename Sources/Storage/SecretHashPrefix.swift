@@ -17,7 +17,7 @@ package struct SecretHashPrefix: Hashable, Sendable, CustomStringConvertible {
         self.digits = digits
     }
 
-    /// The whole hash, if it is one.
+    /// The full hash; nil if the prefix is shorter.
     package var hash: SecretHash? { SecretHash(hex: digits) }
 
     /// The exclusive upper bound of the hashes with this prefix, in sort order.
@@ -35,7 +35,7 @@ package struct SecretHashPrefix: Hashable, Sendable, CustomStringConvertible {
 
 /// The tables to search for hashes.
 package enum SecretHashScope: Sendable {
-    /// All tables with rows of secrets.
+    /// All tables that contain secrets' rows.
     case everyTable
     /// Only the blocked secrets.
     case blocked

@@ -19,14 +19,14 @@ package struct SecretHash: Hashable, Comparable, Sendable, CustomStringConvertib
         self.digest = digest
     }
 
-    /// Whether it comes first in the order of the texts in the tables.
+    /// Orders hashes like their text in the tables.
     package static func < (left: SecretHash, right: SecretHash) -> Bool { left.digest < right.digest }
 
-    /// The text in the tables.
+    /// The hash as stored in the tables.
     package var hex: String { digest.hex }
 
-    /// The part of a table that contains its rows, from its first bits; workers of different relays start at different
-    /// parts.
+    /// The part of a table that contains the hash's rows, given by its first bits; workers of different relays start at
+    /// different parts.
     package var bucket: Int {
         Int(digest.words[0] >> (64 - UInt64(StorageLimits.buckets.trailingZeroBitCount)))
     }
@@ -40,14 +40,14 @@ package struct SecretHash: Hashable, Comparable, Sendable, CustomStringConvertib
 
 /// The hashes under which one secret's rows may be stored.
 ///
-/// Every call that reads or changes a tenant's rows takes one. Drivers match rows under each hash and write only under
-/// `primary`. They move rows from `legacy` hashes to `primary` on request (`Storage.rehash`) and when the secret next
-/// registers a device.
+/// Every call that reads or changes a tenant's rows takes a key. Drivers match rows under each hash and write only
+/// under `primary`. They move rows from `legacy` hashes to `primary` on request (`Storage.rehash`) and when the secret
+/// next registers a device.
 package struct SecretKey: Hashable, Sendable, CustomStringConvertible {
     /// The maximum number of hashes besides the primary one.
     package static let legacyMax = 2
 
-    /// The hash that new rows get.
+    /// The hash under which new rows are stored.
     package let primary: SecretHash
     // Stored in place, because a key is copied for every call.
     private let firstLegacy: SecretHash?
@@ -62,31 +62,32 @@ package struct SecretKey: Hashable, Sendable, CustomStringConvertible {
         secondLegacy = others.count > 1 ? others[1] : nil
     }
 
-    /// The hashes of rows from before the pepper was set or changed, in order of precedence; none if there
-    /// can't be such rows.
+    /// The other hashes under which rows may be stored, such as rows from before the pepper was set or changed, in
+    /// order of precedence.
     package var legacy: [SecretHash] { [firstLegacy, secondLegacy].compactMap(\.self) }
 
     /// Whether there may be rows under a hash other than the primary one.
     package var hasLegacy: Bool { firstLegacy != nil }
 
-    /// All of its hashes, in order of precedence.
+    /// All of the key's hashes, in order of precedence.
     package var hashes: [SecretHash] { [primary] + legacy }
 
-    /// Its hashes, padded by repetition to the same number for every key, for a statement that matches any of them.
+    /// The key's hashes, padded by repetition to the same number for every key, for a statement that matches any of
+    /// them.
     package var hashesPadded: [SecretHash] {
         hashes + Array(repeating: primary, count: Self.legacyMax - legacy.count)
     }
 
-    /// The secret's devices, each token once, in the order in which they registered first.
+    /// The secret's devices, each token once, in the order in which they first registered.
     package func ordered(_ devices: [Device]) -> [Device] {
         guard devices.count > 1 else { return devices }
         return once(devices).sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }
 
-    /// The secret's devices, each token once: if it has rows under several hashes, the one with the highest precedence.
+    /// The secret's devices, each token once: the row whose hash has the highest precedence.
     package func once(_ devices: [Device]) -> [Device] {
         guard hasLegacy, devices.count > 1 else { return devices }
-        // By bytes, because Swift treats canonically equivalent texts as equal.
+        // By bytes, because Swift treats canonically equivalent strings as equal.
         var seen: Set<[UInt8]> = []
         return hashes.flatMap { hash in
             devices.filter { $0.secretHash == hash && seen.insert(Array($0.token.utf8)).inserted }
@@ -108,13 +109,13 @@ package struct SecretHasher: Sendable {
     private let pepper: Secret?
     private let otherPepper: Secret?
 
-    /// A hasher without a pepper.
+    /// Creates a hasher without a pepper.
     package init() {
         pepper = nil
         otherPepper = nil
     }
 
-    /// A hasher with a pepper, or with none; nil when one has fewer than 32 bytes.
+    /// Creates a hasher with a pepper, or without one; nil if a pepper has fewer than 32 bytes.
     ///
     /// - Parameter other: Another pepper under which rows may be stored.
     package init?(pepper: Secret?, other: Secret? = nil) {

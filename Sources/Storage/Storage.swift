@@ -1,22 +1,22 @@
 /// Stores registrations, the delivery log, event receipts, queued pushes, histories and schedules.
 ///
-/// One contract for all drivers. The tests in `StorageContract` define its meaning, and every driver passes them.
+/// All drivers have the same contract: the tests in `StorageContract` define it, and every driver passes them.
 ///
-/// **Keys** (`SecretKey`, tokens, event ids) compare byte for byte: case, trailing spaces and Unicode forms make
-/// different keys. Rows under a key's legacy hashes belong to the secret like those under its primary hash. If a token
-/// has several rows, the one under the primary hash counts, then the first legacy one. No call reaches another secret's
-/// rows.
+/// **Keys** (`SecretKey`, tokens, event IDs) are compared byte for byte: keys that differ in case, trailing spaces or
+/// Unicode form are different. Rows under a key's legacy hashes belong to the secret just like rows under its primary
+/// hash. If a token has several rows, the row under the primary hash takes precedence, then the row under the first
+/// legacy hash. No call reaches another secret's rows.
 ///
-/// **Texts** are stored unchanged. A text with a NUL or over its limit in `StorageLimits` throws `invalidValue`, and
-/// nothing is changed. Empty texts are allowed. Invalid values in an adopted row are read as well as possible,
-/// row by row: an unknown environment counts as production.
+/// **Text** is stored unchanged. Text that contains a NUL or exceeds its limit in `StorageLimits` throws
+/// `invalidValue`, and nothing is changed. Empty text is allowed. Invalid values in an adopted row are read as well as
+/// possible, row by row: an unknown environment counts as production.
 ///
-/// **Atomicity**: a call that throws has changed nothing, except that after `unconfirmed` it may have. Once a
+/// **Atomicity**: a call that throws has changed nothing, unless it throws `unconfirmed`: then it may have. Once a
 /// call that changes data has returned, its change survives a crash of the process or the machine. A call
 /// that begins after another has returned sees its changes.
 ///
-/// **Time** comes from the caller, in milliseconds. Calls may be made from any task, as many at once as the
-/// caller likes; the caller limits how many. Cancelling the task neither undoes nor speeds up a call.
+/// **Time** comes from the caller, in milliseconds. Calls may be made from any task and run concurrently; the caller
+/// limits how many. Cancelling the task neither undoes nor speeds up a call.
 ///
 /// A tenant registers a device, and an event of that tenant finds it:
 ///

@@ -1,13 +1,13 @@
 /// All errors of storage drivers; each driver maps its own errors to these in one place.
 ///
 /// `description` is a sentence that may be sent to a caller: it contains no SQL, path, host, secret or token.
-/// `logDetail` is for the log: the database's own message, without secrets, tokens or passwords.
+/// `logDetail` is for the log: it adds the database's own message, without secrets, tokens or passwords.
 package enum StorageError: Error, Hashable, Sendable {
     /// The database could not be reached or queried; nothing was changed.
     case unavailable(logDetail: String)
     /// The server or the account has no connection left for this process; nothing was changed.
     case crowded(logDetail: String)
-    /// The database didn't answer, or a lock wasn't released, in time; nothing was changed.
+    /// The database didn't answer or a lock wasn't released in time; nothing was changed.
     case timeout(logDetail: String)
     /// The connection ended, or the call timed out, before the database confirmed a change: it may have been made.
     case unconfirmed(logDetail: String)
@@ -37,12 +37,12 @@ package enum StorageError: Error, Hashable, Sendable {
     case unfinishedCopy
     /// A value can't be stored unchanged: it is too long or contains a NUL. `field` is the model's property name.
     case invalidValue(field: String)
-    /// `close()` was called before.
+    /// `close()` has already been called.
     case closed
     /// The driver sent the database something invalid: a bug in this program.
     case internalFault(logDetail: String)
 
-    /// The database's own message for the log; equal to `description` if there is none.
+    /// A message for the log: `description`, followed by the database's own message in parentheses if there is one.
     package var logDetail: String {
         switch self {
         case .unavailable(let detail), .crowded(let detail), .timeout(let detail), .unconfirmed(let detail),
@@ -82,26 +82,28 @@ extension StorageError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .unavailable: "The database is unavailable."
-        case .crowded: "The database server has no connection left for the relay."
+        case .crowded: "The database server has no free connection for the relay."
         case .timeout: "The database did not answer in time."
         case .unconfirmed: "The database did not confirm the change; it may have been made."
-        case .refused: "The database refuses the relay."
-        case .unsuitable: "A setting of the database server keeps the relay from working."
-        case .denied: "The database account lacks a right."
-        case .full: "The database has no room left."
-        case .readOnly: "The database is open for reading only."
+        case .refused: "The relay can't connect to the database with its current settings."
+        case .unsuitable: "A setting of the database server prevents the relay from working."
+        case .denied: "The database account lacks a required privilege."
+        case .full: "The disk or the database is full."
+        case .readOnly: "The database is read-only."
         case .inUse: "Another relay process is using this database file."
-        case .corrupt: "The database holds something that can't be read."
+        case .corrupt: "The database contains data that can't be read."
         case .schemaTooNew(let found, let known):
-            "The database's schema is version \(found); this program knows up to \(known). Use a newer relay."
+            "The database's schema is version \(found); this program supports up to version \(known). "
+                + "Use a newer relay."
         case .schemaTooOld(let found, let needed):
-            "The database's schema is version \(found); this program needs \(needed). Run `relay migrate`."
+            "The database's schema is version \(found); this program needs version \(needed). "
+                + "Run `relay migrate`."
         case .foreignDatabase: "The database belongs to another program or another build."
         case .unfinishedCopy:
-            "The database holds an unfinished copy. Run `relay copy` again until it succeeds."
+            "The database contains an unfinished copy. Run `relay copy` again until it succeeds."
         case .invalidValue(let field): "The value of \(field) can't be stored."
         case .closed: "The database has been closed."
-        case .internalFault: "The database refused a statement of this program."
+        case .internalFault: "The database refused one of the relay's statements."
         }
     }
 }

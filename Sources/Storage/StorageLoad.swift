@@ -16,7 +16,7 @@ package struct StorageLoad: Sendable, Equatable {
         package var opened: UInt64 = 0
         /// Failed attempts to connect.
         package var failed: UInt64 = 0
-        /// Lost connections, idle or busy; those closed because of their age don't count.
+        /// Lost connections, idle or busy; connections closed because of their age don't count.
         package var lost: UInt64 = 0
 
         /// No connections.
@@ -27,7 +27,7 @@ package struct StorageLoad: Sendable, Equatable {
     package var connections: Connections?
     /// Calls waiting for a connection, or changes waiting for a file's only writer.
     package var waitingCalls = 0
-    /// Durations of calls to a server, including the wait for a connection; for a file, of the writer's transactions.
+    /// Durations of calls to a server, including waits for a connection, or of transactions by a file's writer.
     package var durations = DurationHistogram()
 
     /// No load.

@@ -1,23 +1,23 @@
-/// Learns of the calls that a task makes to a storage.
+/// Is notified of the calls that a task makes to a storage.
 package protocol StorageObserver: Sendable {
-    /// A call begins; returns the time on the observer's clock.
+    /// Called when a call begins; returns the time on the observer's clock.
     func beganCall() -> UInt64
 
-    /// A call ended.
+    /// Called when a call has ended.
     ///
     /// - Parameters:
     ///   - name: The method's name, such as `claim`.
-    ///   - began: What ``beganCall()`` returned.
+    ///   - began: The time that ``beganCall()`` returned.
     func endedCall(_ name: String, began: UInt64, isFailed: Bool)
 }
 
-/// The calls of the current task to storages.
+/// Observes the current task's calls to storages.
 package enum StorageCalls {
-    /// Learns of the calls of this task and of those that it starts.
+    /// The observer of calls made by this task and by the tasks that it starts.
     @TaskLocal package static var observer: (any StorageObserver)?
 
-    /// Does the work of a call and tells the observer, if there is one; without one, it costs a look-up of the task's
-    /// values.
+    /// Runs a call and notifies the observer, if there is one; without an observer, this costs one look-up of a
+    /// task-local value.
     ///
     /// - Parameter function: The method's `#function`.
     package static func observed<Output>(

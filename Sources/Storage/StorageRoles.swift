@@ -5,28 +5,28 @@
 package protocol RegistrationStorage: Sendable {
     /// Inserts a device, or updates it if the secret already has its token.
     ///
-    /// An update sets bundle and environment, and sets `updatedAt` to the call's time or, if that isn't later than the
-    /// old value, just after it, so that removing the previous registration can't remove this one. `id`, `createdAt`
-    /// and details that the call leaves nil stay. The secret's devices are counted in the same transaction as the
-    /// insert, so that concurrent calls can't exceed the limit; it applies only to new tokens. Rows under a legacy hash
-    /// move to the primary one.
+    /// An update sets the bundle and environment. It sets `updatedAt` to the call's time or, if that isn't later than
+    /// the old value, just after the old value, so that removing the previous registration can't remove this one. `id`,
+    /// `createdAt` and details that the call leaves nil are kept. The secret's devices are counted in the same
+    /// transaction as the insert, so that concurrent calls can't exceed the limit, which applies only to new tokens.
+    /// Rows under a legacy hash move to the primary hash.
     ///
-    /// With an `installationID`, the device is the secret's device for that installation: the call's token replaces its
-    /// token, and its queued pushes go to the new token. If another device has the token, whether for another
-    /// installation or none, it becomes this installation's device; if the installation already has a device, the other
-    /// one is removed and its queued pushes move. Without an `installationID`, the device is the one with the token,
-    /// and its installation stays.
+    /// With an `installationID`, the device is the secret's device for that installation: the call's token replaces the
+    /// device's token, and its queued pushes go to the new token. If another device has the token, whether for another
+    /// installation or none, that device becomes this installation's device; if the installation already has a device,
+    /// the device with the token is removed and its queued pushes move. Without an `installationID`, the device is the
+    /// one with the token, and its installation is kept.
     func register(
         _ registration: Registration, under key: SecretKey, deviceLimit: Int
     ) async throws(StorageError) -> RegistrationResult
 
-    /// Removes a device from a secret and ends its queued pushes; false if it wasn't registered, which is no error.
+    /// Removes a device from a secret and ends its queued pushes; false if it wasn't registered, which isn't an error.
     ///
     /// Each of these pushes gets a log row (`Delivery.deviceRemoved`) at `now`, in the same transaction. If the log
-    /// can't be written, they end without log rows: a full log must not keep a device registered. A push that a worker
-    /// has leased stays until the worker ends it, or until it is claimed without a device after its lease expires. The
-    /// secret's history, replies, schedules, access tokens and agents' last use are removed together with its last
-    /// device.
+    /// can't be written, the pushes end without log rows: a full log must not keep a device registered. A push that a
+    /// worker has leased stays until the worker ends it, or until it is claimed without a device after its lease
+    /// expires. The secret's history, replies, schedules, access tokens and agents' last use are removed together with
+    /// its last device.
     func unregister(
         token: String, under key: SecretKey, at now: EpochMilliseconds
     ) async throws(StorageError) -> Bool
@@ -34,8 +34,8 @@ package protocol RegistrationStorage: Sendable {
     /// The secret's devices, each token once, oldest first (by `createdAt`, then `id`).
     func devices(of key: SecretKey) async throws(StorageError) -> [Device]
 
-    /// Moves a secret's devices, waiting pushes, schedules and block from its legacy hashes to the primary; false when
-    /// there were none.
+    /// Moves a secret's devices, queued pushes, schedules and block from its legacy hashes to the primary hash; false
+    /// if there were none.
     ///
     /// If a token has rows under several hashes, one row stays and gets the pushes of the others. A worker that has
     /// leased one of the pushes or schedules loses the lease (`settle` returns false). Log rows and receipts stay until
@@ -45,26 +45,27 @@ package protocol RegistrationStorage: Sendable {
     /// Stores which environment accepted a device's token.
     ///
     /// Changes nothing if the row no longer exists or has been registered again since `device` was read (`updatedAt` is
-    /// newer): a newer registration takes precedence. `updatedAt` stays. True if this call changed the row.
+    /// newer): a newer registration takes precedence. `updatedAt` is kept. Returns whether this call changed the row.
     func setEnvironment(
         _ environment: DeviceEnvironment, of device: Device
     ) async throws(StorageError) -> Bool
 
-    /// Stores a device's preferences, under the conditions of ``setEnvironment(_:of:)``. True if the row has them now.
+    /// Stores a device's preferences under the conditions of ``setEnvironment(_:of:)``; true if the row has them now.
     func setPreferences(_ preferences: String, of device: Device) async throws(StorageError) -> Bool
 
     /// Removes a device that APNs no longer knows, unless its `updatedAt` is later than `time`.
     ///
-    /// APNs reports the time since which a token has been invalid; a later registration stays. True if the device was
-    /// removed; its queued pushes then end as in `unregister`.
+    /// APNs reports the time since which a token has been invalid; a later registration is kept. Returns whether the
+    /// device was removed; if so, its queued pushes end as in `unregister`.
     func remove(
         _ device: Device, ifNotUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds
     ) async throws(StorageError) -> Bool
 
-    /// The preferences of all secrets' devices; one step of a walk over all devices, in the order of `pruneDevices`.
+    /// The preferences of all secrets' devices; one step of a walk over all devices, in the same order as
+    /// `pruneDevices`.
     ///
-    /// Reads `limit` devices after `cursor`; `looked` is how many there were, and `texts` has the preferences of those
-    /// that have any. Call again with the result's `next` until it is nil.
+    /// Reads `limit` devices after `cursor`; `looked` is how many were read, and `texts` contains the preferences of
+    /// the devices that have any. Call again with the result's `next` until it is nil.
     func preferences(
         after cursor: DeviceCursor?, limit: Int
     ) async throws(StorageError) -> PreferencesPage
@@ -74,7 +75,7 @@ package protocol RegistrationStorage: Sendable {
 
     /// Removes devices that last registered before `time`; one step of a walk over all devices.
     ///
-    /// Reads `limit` devices after `cursor`, whatever their age. Each stale device is removed as by `remove`, in its
+    /// Reads `limit` devices after `cursor`, whatever their age. Each stale device is removed as in `remove`, in its
     /// own transaction. Unreadable rows stay. Call again with the result's `next` until it is nil.
     func pruneDevices(
         before time: EpochMilliseconds, after cursor: DeviceCursor?, limit: Int, at now: EpochMilliseconds
@@ -95,8 +96,8 @@ package protocol DeliveryLogStorage: Sendable {
     /// rows when this throws. On such a database each call keeps rows that are already stored, as if `isRepeated` were
     /// set.
     ///
-    /// If it throws `unconfirmed`, the caller may call again with `isRepeated`: rows whose time and id are already
-    /// stored stay as they are.
+    /// If it throws `unconfirmed`, the caller may call again with `isRepeated`: rows whose time and ID are already
+    /// stored are left unchanged.
     func append(_ deliveries: [Delivery], isRepeated: Bool) async throws(StorageError)
 
     /// The secret's delivery log, newest first (by `createdAt`, then `id`, both descending), at most `limit` rows.
@@ -106,12 +107,12 @@ package protocol DeliveryLogStorage: Sendable {
         of key: SecretKey, before cursor: DeliveryCursor?, limit: Int
     ) async throws(StorageError) -> [Delivery]
 
-    /// How many pushes to each of a secret's devices APNs accepted from a time on, and how many of them from a later
-    /// time on; devices without any are left out.
+    /// How many pushes to each of a secret's devices APNs accepted since `start`, and how many of them since `recent`;
+    /// devices without any are left out.
     ///
     /// Rows from `end` on were written by a clock that was ahead, and aren't counted. Reads the secret's newest
-    /// ``StorageLimits/countedDeliveriesMax`` rows under each hash, and as further pushes those of the newest
-    /// ``StorageLimits/countedSharedDeliveriesMax``.
+    /// ``StorageLimits/countedDeliveriesMax`` rows under each hash, and counts further pushes only in the newest
+    /// ``StorageLimits/countedSharedDeliveriesMax`` of them.
     func countSent(
         of key: SecretKey, since start: EpochMilliseconds, recentlySince recent: EpochMilliseconds,
         before end: EpochMilliseconds
@@ -122,20 +123,20 @@ package protocol DeliveryLogStorage: Sendable {
 package protocol ReceiptStorage: Sendable {
     /// Claims an event, so that only one caller handles it.
     ///
-    /// Of any number of concurrent claims to one (secret, `eventID`) exactly one is `claimed`. A receipt is valid for
-    /// 24 h from its claim (`StorageLimits.receiptLifetime`). A claim whose lease expired without an answer may be
+    /// Of any number of concurrent claims to the same (secret, `eventID`), exactly one is `claimed`. A receipt is valid
+    /// for 24 h from its claim (`StorageLimits.receiptLifetime`). A claim whose lease expired without an answer may be
     /// claimed again with the same content. A lease that ends later than allowed (`StorageLimits.receiptLeaseMax`) was
     /// written by a clock that was ahead; it is shortened to this claim's lease.
     func claim(_ event: EventClaim) async throws(StorageError) -> EventClaimResult
 
-    /// Claims several events with one statement if they are new; the result of each, in order.
+    /// Claims several events, with one statement if they are new, and returns the result for each, in order.
     ///
-    /// Of two with the same (secret, `eventID`), one is `claimed`.
+    /// Of two events with the same (secret, `eventID`), one is `claimed`.
     func claim(
         _ events: [EventClaim]
     ) async throws(StorageError) -> [Result<EventClaimResult, StorageError>]
 
-    /// Stores the answer of a claimed event; later claims get `answered`.
+    /// Stores the answer to a claimed event; later claims get `answered`.
     ///
     /// False if the claim was lost: its lease expired and another caller claimed the event, or it was released or
     /// pruned.
@@ -150,10 +151,10 @@ package protocol ReceiptStorage: Sendable {
 package protocol QueueStorage: Sendable {
     /// Stores pushes to be sent later, and returns the result for each, in order.
     ///
-    /// Runs in one transaction. `limitPerSecret` applies to all waiting pushes of a secret, including those of this
+    /// Runs in one transaction. `limitPerSecret` applies to all queued pushes of a secret, including those of this
     /// call. With a `lease`, the caller has leased the pushes as if it had claimed them: this is for pushes in flight,
     /// whose rows are needed only if the process dies. A push whose ID is already stored is left unchanged and counts
-    /// as queued, whatever the limit.
+    /// as queued, regardless of the limit.
     ///
     /// If it throws `unconfirmed`, the caller may call again with `isRepeated`: a push whose end is already in the
     /// delivery log isn't stored again and counts as queued.
@@ -161,14 +162,14 @@ package protocol QueueStorage: Sendable {
         _ pushes: [PendingPush], lease: PushLease?, limitPerSecret: Int, isRepeated: Bool
     ) async throws(StorageError) -> [EnqueueResult]
 
-    /// Takes pushes that are due at `now`, at most `limit`, each with its device as it is registered now, and whether
-    /// its event has been acknowledged under the push's hash.
+    /// Leases pushes that are due at `now`, at most `limit`; returns each with its device as registered now, and
+    /// whether its event has been acknowledged under the push's hash.
     ///
     /// A second caller gets a push only after its lease has expired by that caller's clock. Secrets take turns
     /// (`DueScan`): a secret with 10,000 due pushes doesn't delay another secret's single push. Pushes past their
-    /// `expiresAt` and those whose device is gone or unreadable are returned too, so that their result is recorded. The
-    /// call may return fewer pushes than are due, or none, if other callers take them at the same time. A caller that
-    /// claims often should mostly use a narrow `scope`, which doesn't scan past backlogs.
+    /// `expiresAt` and those whose device is gone or unreadable are also returned, so that their result is recorded.
+    /// The call may return fewer pushes than are due, or none, if other callers take them at the same time. A caller
+    /// that claims often should mostly use a narrow `scope`, which doesn't scan past backlogs.
     func claimPushes(
         dueAt now: EpochMilliseconds, lease: PushLease, limit: Int, scope: ClaimScope
     ) async throws(StorageError) -> [ClaimedPush]
@@ -177,7 +178,7 @@ package protocol QueueStorage: Sendable {
     /// still valid.
     ///
     /// On a database that shards by secret, each part of the hashes has its own transaction. If one fails, this throws,
-    /// but the ends of the preceding parts are written; the next call returns false for those.
+    /// but the ends of pushes in the preceding parts are written; the next call returns false for those pushes.
     ///
     /// Returns false, and changes and logs nothing, for a push whose lease the owner has lost: it expired and another
     /// caller took the push, the secret was revoked, or the secret's rows moved to another hash.
@@ -188,8 +189,7 @@ package protocol QueueStorage: Sendable {
     /// When the next push is due or the next lease expires; nil if the queue is empty.
     func nextPushDue() async throws(StorageError) -> EpochMilliseconds?
 
-    /// Finds pushes whose due time or, with `leased`, whose lease's end is later than `horizon`, latest first, at most
-    /// `limit`.
+    /// Finds pushes whose due time (with `leased`, lease end) is later than `horizon`, latest first, at most `limit`.
     ///
     /// Only a clock that was ahead can have set a time beyond the longest wait.
     func pushes(
@@ -211,23 +211,23 @@ package protocol QueueStorage: Sendable {
 
 /// The secrets that the relays refuse.
 package protocol BlockStorage: Sendable {
-    /// Blocks a secret by one of its hashes, unless `limit` are blocked already.
+    /// Blocks a secret by one of its hashes, unless `limit` secrets are already blocked.
     ///
     /// This only stores the block; the relays enforce it. `rehash` moves it together with the secret's other rows.
     func block(_ secret: BlockedSecret, limit: Int) async throws(StorageError) -> BlockResult
 
-    /// Ends the block of a hash; false when it wasn't blocked.
+    /// Unblocks a hash; false if it wasn't blocked.
     func unblock(_ hash: SecretHash) async throws(StorageError) -> Bool
 
-    /// The blocked secrets by their hashes, at most `limit`.
+    /// The blocked secrets, ordered by hash, at most `limit`.
     func blockedSecrets(limit: Int) async throws(StorageError) -> [BlockedSecret]
 }
 
 /// The keys that all relays of a database share.
 package protocol KeyStorage: Sendable {
-    /// The key of a name; stores `text`, if given, as this key if there is none yet.
+    /// The key with this name; if there is none yet, stores `text`, if given, as the key.
     ///
-    /// All callers get the same text, whoever was first, and it never changes.
+    /// All callers get the same text, no matter which was first, and it never changes.
     func relayKey(
         _ name: String, orStoring text: String?, at now: EpochMilliseconds
     ) async throws(StorageError) -> String?
@@ -237,28 +237,28 @@ package protocol KeyStorage: Sendable {
 ///
 /// Like log rows, items stay under the hash they were stored with.
 package protocol HistoryStorage: Sendable {
-    /// Adds items, all or none, and counts the unread items of some keys.
+    /// Adds items, all or none, and counts the unread items for `keys`.
     ///
-    /// An engine that shards by secret adds all or none of those in each part of the hashes (`SecretHash.bucket`). An
-    /// item is left out if its secret has no device, or already has an item with the same `eventID`. Two concurrent
-    /// callers may both add theirs; `ReceiptStorage.claim` prevents this. A secret keeps its newest
-    /// ``StorageLimits/historyItemsMax`` items. The call may be repeated.
+    /// On an engine that shards by secret, "all or none" applies separately to each part of the hashes
+    /// (`SecretHash.bucket`). An item is left out if its secret has no device, or already has an item with the same
+    /// `eventID`. Two concurrent callers may both add such an item; `ReceiptStorage.claim` prevents this. A secret
+    /// keeps its newest ``StorageLimits/historyItemsMax`` items. The call may be repeated.
     ///
-    /// - Parameter items: Each with the key of its secret, whose primary hash it has.
+    /// - Parameter items: Each item with its secret's key; the item's hash is the key's primary hash.
     func add(
         _ items: [(item: HistoryItem, key: SecretKey)], counting keys: Set<SecretKey>
     ) async throws(StorageError) -> HistoryAddition
 
     /// A secret's items, newest first (by `id`, descending), at most `limit`, and the number of its unread items.
     ///
-    /// - Parameter before: the previous page's last item; nil for the first page. It need not exist.
+    /// - Parameter before: the ID of the previous page's last item, which need not exist; nil for the first page.
     func history(
         of key: SecretKey, before id: UUIDv7?, limit: Int
     ) async throws(StorageError) -> HistoryPage
 
-    /// Marks items of a secret as read at `now`: those with some IDs, or all with nil.
+    /// Marks a secret's items as read at `now`: the items with these IDs, or all items if `ids` is nil.
     ///
-    /// Items that were already read keep their time; IDs that don't belong to the secret are ignored.
+    /// Items that were already read keep their `readAt`; IDs that don't belong to the secret are ignored.
     func markRead(
         _ ids: [UUIDv7]?, of key: SecretKey, at now: EpochMilliseconds
     ) async throws(StorageError) -> HistoryReading
@@ -270,10 +270,10 @@ package protocol HistoryStorage: Sendable {
 package protocol AgentStorage: Sendable {
     /// Stores the last uses of secrets that have a device, all or none.
     ///
-    /// An engine that shards by secret stores all or none of those in each part of the hashes (`SecretHash.bucket`). An
-    /// earlier time than the stored one changes nothing, unless the difference exceeds the maximum clock skew
-    /// (``StorageLimits/clockSkewMax``). A use without a client's name keeps the stored name. Uses of secrets without
-    /// devices are left out. The call may be repeated.
+    /// On an engine that shards by secret, "all or none" applies separately to each part of the hashes
+    /// (`SecretHash.bucket`). An earlier time than the stored one changes nothing, unless the difference exceeds the
+    /// maximum clock skew (``StorageLimits/clockSkewMax``). A use without a client's name keeps the stored name. Uses
+    /// of secrets without devices are left out. The call may be repeated.
     func note(_ uses: [(use: AgentUse, key: SecretKey)]) async throws(StorageError)
 
     /// The last use of a secret under any of its hashes, or nil if none is stored, and, from the same read, the newest
@@ -283,25 +283,25 @@ package protocol AgentStorage: Sendable {
     ) async throws(StorageError) -> (use: AgentUse?, deliveries: [Delivery])
 }
 
-/// Tokens that admit their holders to one part of what a secret admits to.
+/// Tokens that grant their holders part of the access that a secret grants.
 package protocol AccessTokenStorage: Sendable {
-    /// Stores a token of a secret with devices, unless the secret has `limit` tokens.
+    /// Stores a token for a secret that has devices, unless the secret already has `limit` tokens.
     ///
     /// The token belongs to `key`, whatever its `secretHash`. It is removed when the secret's last device is
-    /// unregistered, and stays if a push service reports that device as gone.
+    /// unregistered, but stays if a push service reports that device as gone.
     func create(
         _ token: AccessToken, under key: SecretKey, limit: Int
     ) async throws(StorageError) -> AccessTokenCreation
 
-    /// The token with a digest, with the hash under which its secret's rows are now; nil if there is none.
+    /// The token with this digest and the hash under which its secret's rows are now stored; nil if there is none.
     ///
-    /// It may have expired.
+    /// The token may have expired.
     func accessToken(_ digest: Digest256) async throws(StorageError) -> AccessToken?
 
     /// A secret's tokens, oldest first, at most `limit`.
     func accessTokens(of key: SecretKey, limit: Int) async throws(StorageError) -> [AccessToken]
 
-    /// Removes a token of a secret; false if there was none.
+    /// Revokes one of a secret's tokens; false if the secret has no token with this ID.
     func revokeAccessToken(_ id: UUIDv7, of key: SecretKey) async throws(StorageError) -> Bool
 
     /// Stores when a token was last used.
@@ -314,15 +314,15 @@ package protocol TenantStorage: Sendable {
     func holdings(of key: SecretKey) async throws(StorageError) -> Holdings
 
     /// Removes a secret's rows from all tables except the delivery log and the blocked secrets, at most `limit` rows
-    /// per table and hash, in one transaction, and returns how many.
+    /// per table and hash, in one transaction, and returns how many it removed.
     ///
     /// Small steps let other writers in: call again until nothing is left.
     func revoke(_ key: SecretKey, limit: Int) async throws(StorageError) -> Holdings
 
     /// Counts the ends of pushes in the delivery log between two times (the second exclusive), for one hash or for all.
     ///
-    /// Reads about `limit` rows along an index by time, without splitting a millisecond; the tally says up to which
-    /// time it counted, and the next call continues there.
+    /// Reads about `limit` rows along an index by time, without splitting a millisecond; the tally's `end` is the
+    /// time up to which it counted, where the next call continues.
     func tally(
         of hash: SecretHash?, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
     ) async throws(StorageError) -> DeliveryTally
@@ -330,19 +330,19 @@ package protocol TenantStorage: Sendable {
     /// Counts the rows in one of `Census.shares` parts of the database, which are about equal in size.
     func census(ofShare share: UInt8) async throws(StorageError) -> Census
 
-    /// The hashes that begin with some digits and have a row in one of the scope's tables, in order, at most `limit`.
+    /// The hashes that begin with `prefix` and have a row in one of the scope's tables, in order, at most `limit`.
     func hashes(
         beginningWith prefix: SecretHashPrefix, in scope: SecretHashScope, limit: Int
     ) async throws(StorageError) -> [SecretHash]
 
-    /// Secrets with devices or waiting pushes whose hashes lie between two texts, in order.
+    /// Secrets with devices or queued pushes whose hashes lie between `start` and `end`, ordered by hash.
     ///
-    /// Reads about `limit` along the index of hashes; the page says where the next one begins.
+    /// Reads about `limit` secrets along the index of hashes; the page's `next` is where the next page begins.
     func tenants(
         after start: String, before end: String, limit: Int
     ) async throws(StorageError) -> TenantPage
 
-    /// The waiting pushes, including leased ones, by due time, at most `limit`, for one hash or for all.
+    /// The queued pushes, including leased ones, ordered by due time, at most `limit`, for one hash or for all.
     func waitingPushes(
         of hash: SecretHash?, after cursor: WaitingCursor?, limit: Int
     ) async throws(StorageError) -> [WaitingPush]

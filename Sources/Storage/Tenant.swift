@@ -1,14 +1,14 @@
-/// A database's information about one secret.
+/// What the database stores about one secret.
 package struct Tenant: Hashable, Sendable {
-    /// The hash of its rows.
+    /// The hash under which the tenant's rows are stored.
     package let secretHash: SecretHash
-    /// Its devices.
+    /// The number of the tenant's devices.
     package var devices = 0
-    /// Its queued pushes, including leased ones.
+    /// The number of the tenant's queued pushes, including leased ones.
     package var waiting = 0
-    /// When one of its devices last registered; nil if it has no devices.
+    /// When one of the tenant's devices last registered; nil if it has no devices.
     package var deviceUpdatedAt: EpochMilliseconds?
-    /// When its newest row of the delivery log was written; nil if there is none.
+    /// When the tenant's newest delivery log row was written; nil if there is none.
     package var deliveredAt: EpochMilliseconds?
 
     /// Creates a tenant without any rows yet.
@@ -16,7 +16,7 @@ package struct Tenant: Hashable, Sendable {
         self.secretHash = secretHash
     }
 
-    /// The later of the two times; nil if neither is known.
+    /// The later of `deviceUpdatedAt` and `deliveredAt`; nil if neither is known.
     package var lastUsed: EpochMilliseconds? {
         [deviceUpdatedAt, deliveredAt].compactMap(\.self).max()
     }
@@ -40,9 +40,9 @@ package struct TenantPage: Hashable, Sendable {
 package struct WaitingPush: Hashable, Sendable {
     /// The secret's hash.
     package let secretHash: SecretHash
-    /// Its `apns-id`.
+    /// The push's `apns-id`.
     package let id: String
-    /// The `id` of the device it is for.
+    /// The `id` of the device that the push is for.
     package let deviceID: String
     /// The event's type.
     package let eventType: String
@@ -54,7 +54,7 @@ package struct WaitingPush: Hashable, Sendable {
     package let isLeased: Bool
     /// When the event arrived.
     package let createdAt: EpochMilliseconds
-    /// When it expires.
+    /// When the push expires.
     package let expiresAt: EpochMilliseconds
 
     /// Creates a push from its columns.
@@ -73,7 +73,7 @@ package struct WaitingPush: Hashable, Sendable {
         self.expiresAt = expiresAt
     }
 
-    /// Its position in the queue.
+    /// The push's position in the queue.
     package var cursor: WaitingCursor {
         WaitingCursor(dueAt: dueAt, secretHash: secretHash, id: id)
     }
@@ -83,9 +83,9 @@ package struct WaitingPush: Hashable, Sendable {
 package struct WaitingCursor: Hashable, Sendable {
     /// The push's due time.
     package let dueAt: EpochMilliseconds
-    /// The push's hash.
+    /// The hash of the push's secret.
     package let secretHash: SecretHash
-    /// The push's id.
+    /// The push's `apns-id`.
     package let id: String
 
     /// Creates a position from its parts.

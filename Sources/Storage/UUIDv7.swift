@@ -10,7 +10,7 @@ package struct UUIDv7: Hashable, Sendable, CustomStringConvertible {
         low = 0x8000_0000_0000_0000 | generator.next() >> 2
     }
 
-    /// Creates the ID that follows another one from the same source; within a millisecond it sorts after it.
+    /// Creates the ID that follows `previous` from the same source; within a millisecond, it sorts after `previous`.
     ///
     /// Rows with such IDs go to the end of an index, not into the middle. Each ID is a random amount of up to 32 bits
     /// after the previous one (RFC 9562, 6.2, method 2), so that two sources don't produce the same sequence.
@@ -50,7 +50,7 @@ package struct UUIDv7: Hashable, Sendable, CustomStringConvertible {
         guard high >> 12 & 0xF == 7, low >> 62 == 2 else { return nil }
     }
 
-    /// The time for which it was created, in milliseconds since 1970.
+    /// The time for which the ID was created, in milliseconds since 1970.
     package var milliseconds: EpochMilliseconds { EpochMilliseconds(high >> 16) }
 
     /// The canonical form: 36 characters, lower case, with hyphens.
@@ -74,7 +74,7 @@ package struct UUIDv7: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension UUIDv7: Comparable {
-    /// Orders by time, then by the random bits, in the same order as the texts.
+    /// Orders by time, then by the random bits, in the same order as the canonical forms.
     package static func < (left: UUIDv7, right: UUIDv7) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }

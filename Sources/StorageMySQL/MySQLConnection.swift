@@ -10,15 +10,15 @@ package final class MySQLConnection: ServerConnection {
     private let handle: UnsafeMutablePointer<MYSQL>
     private let wait: MySQLWait
     private var statements: [String: MySQLStatement] = [:]
-    /// Whether the server is known to have no bulk protocol: MySQL has none, MariaDB has.
+    /// Whether the server is known to lack the bulk protocol, which MariaDB has and MySQL doesn't.
     private var hasNoBulkProtocol = false
-    /// Session variables that need other values during a schema change.
+    /// The session variables that need different values during a schema change.
     private let limits: SessionLimits
 
     /// False after a failure that ended the connection.
     package private(set) var isUsable = true
 
-    /// Statements that are kept prepared; the program has fewer.
+    /// Maximum statements that are kept prepared; the program has fewer.
     private static let statementsMax = 256
     /// How long closing a connection may take.
     private static let closingTime: Duration = .milliseconds(100)
@@ -33,11 +33,11 @@ package final class MySQLConnection: ServerConnection {
     deinit {
         wait.deadline = .now + Self.closingTime
         wait.during { unsafe mysql_close(handle) }
-        // Their handles are freed after the connection's, so that nothing is sent for them.
+        // The statements' handles are freed after the connection's, so that nothing is sent for them.
         statements = [:]
     }
 
-    /// Connects as documented in `ServerConnection`; each host gets the whole `connectTimeout`.
+    /// Connects as documented in `ServerConnection`; each host gets the full `connectTimeout`.
     package static func open(
         _ location: MySQLLocation, options: ServerOptions
     ) throws(SQLFailure) -> MySQLConnection {
@@ -115,9 +115,9 @@ package final class MySQLConnection: ServerConnection {
 
     /// Uses a named lock that the server keeps for this database.
     ///
-    /// MySQL commits each DDL statement, so changes that `body` made before it threw stay. The lock belongs to the
-    /// connection and ends with it. On Galera it covers only one node; the steps' statements are harmless when two
-    /// processes run them.
+    /// MySQL commits each DDL statement, so changes that `body` makes before it throws stay. The lock belongs to the
+    /// connection and ends with it. On Galera the lock covers only one node, but the steps' statements are harmless
+    /// when two processes run them.
     package func withSchemaLock<Result>(
         _ body: () throws(SQLFailure) -> Result
     ) throws(SQLFailure) -> Result {
@@ -128,7 +128,7 @@ package final class MySQLConnection: ServerConnection {
             }
         }
         defer { try? run("DO release_lock('\(name)')") }
-        // Rebuilding a large table takes long.
+        // Rebuilding a large table takes a long time.
         try run(limits.forSchemaChange)
         defer { try? run("SET SESSION \(limits.forCalls)") }
         return try body()
@@ -139,10 +139,10 @@ package final class MySQLConnection: ServerConnection {
         if try integer("SELECT get_lock(?, 0)", [.text(name)]) == 1 { try run("DO release_lock('\(name)')") }
     }
 
-    /// The schema lock's name, of at most the 64 characters that MySQL allows, whatever the database is called.
+    /// The schema lock's name, which fits MySQL's limit of 64 characters whatever the database is called.
     ///
-    /// Hashed here, because servers have different functions: MySQL 9.6 removed `sha1()`. The database's name comes
-    /// from the server, which may spell it differently from the URL.
+    /// The name is hashed here, because servers have different hash functions: MySQL 9.6 removed `sha1()`. The
+    /// database's name comes from the server, which may spell it differently from the URL.
     private func schemaLockName() throws(SQLFailure) -> String {
         let database = try texts("SELECT database()").first ?? ""
         return "relay_schema:" + Digest256(of: Array(database.utf8)).hex.prefix(40)
@@ -152,7 +152,7 @@ package final class MySQLConnection: ServerConnection {
 // MARK: - Parts
 
 extension MySQLConnection {
-    /// Runs a statement, which is prepared at its first use, and buffers its result, if any, on the client.
+    /// Runs a statement, preparing it at its first use, and buffers its result, if any, on the client.
     private func run(_ sql: String, _ parameters: [SQLValue]) throws(SQLFailure) -> MySQLStatement {
         let statement = try prepared(sql)
         try checked("running a statement") { () throws(MySQLStatement.Fault) in
@@ -191,10 +191,11 @@ extension MySQLConnection {
         }
     }
 
-    /// The session variables that the statements rely on, because a server may begin sessions with any others.
+    /// The session variables that the statements rely on; a server may begin sessions with other values.
     ///
-    /// Only `transaction_read_only` stays unchanged: a server that begins transactions as read-only must not be written
-    /// to. The character sets are set again, because a server may ignore those that the client sent when it connected.
+    /// Only `transaction_read_only` stays unchanged: the relay must not write to a server that begins transactions as
+    /// read-only. The character sets are set again, because a server may ignore those that the client sent when it
+    /// connected.
     private static let session = [
         "NAMES utf8mb4 COLLATE utf8mb4_bin", "autocommit = 1", "completion_type = 'NO_CHAIN'",
         // Strict mode: a value that doesn't fit is an error.
@@ -222,7 +223,7 @@ extension MySQLConnection {
 extension MySQLConnection {
     /// Checks privileges with statements that can't succeed, because servers check privileges before other errors.
     ///
-    /// Privileges can also come from roles and patterns, so only the server can evaluate them.
+    /// Privileges can also come from roles and patterns, so only the server can determine them.
     package func checkSchemaRights(tables: [String]) throws(SQLFailure) {
         var trials = ["CREATE TABLE relay_trial (twice int, twice int)"]
         for table in try texts(
@@ -250,7 +251,8 @@ extension MySQLConnection {
 
     /// Determines the kind of server, and sets the variables that sessions on such a server need.
     ///
-    /// One address may lead to several servers behind a load balancer, so the server is queried instead of the URL.
+    /// Behind a load balancer, one address may lead to different servers, so this queries the server instead of relying
+    /// on the URL.
     private func followServer(_ options: ServerOptions) throws(SQLFailure) {
         var variables: [String: String] = [:]
         try query(
@@ -258,9 +260,9 @@ extension MySQLConnection {
         ) { row throws(SQLFailure) in
             variables[try row.text(0)] = try row.text(1)
         }
-        // A Galera node: each statement (reads, updates and deletes, inserts) waits until the node has applied what
-        // other nodes committed before it. Without this, a relay could miss a row that another relay, or its own
-        // earlier connection, committed on another node.
+        // A Galera node: each read, update, delete and insert waits until the node has applied what other nodes
+        // committed before it. Without this, a relay could miss a row that another relay, or its own earlier
+        // connection, committed on another node.
         if variables["wsrep_on"] == "ON" { try run("SET SESSION wsrep_sync_wait = 7") }
         if variables["log_bin"] == "ON", variables["binlog_format"] == "STATEMENT",
             options.access != .readOnly
@@ -269,7 +271,7 @@ extension MySQLConnection {
         }
     }
 
-    /// Sets the server's binary log to row format: statement format excludes READ COMMITTED (error 1665).
+    /// Sets the session's binary log to row format: statement format doesn't allow READ COMMITTED (error 1665).
     private func logRows() throws(SQLFailure) {
         do throws(SQLFailure) {
             try run("SET SESSION binlog_format = 'ROW'")
@@ -277,25 +279,25 @@ extension MySQLConnection {
             guard case .denied = error.error else { throw error }
             let right = limits.isMariaDB ? "BINLOG ADMIN" : "SESSION_VARIABLES_ADMIN"
             let detail = """
-                it logs statements, which rules out READ COMMITTED: set binlog_format=MIXED or ROW on the server, or \
-                GRANT \(right) ON *.* to the relay's account
+                its binary log is statement-based, which rules out READ COMMITTED: set binlog_format=MIXED or \
+                ROW on the server, or GRANT \(right) ON *.* to the relay's account
                 """
             throw SQLFailure(.other, .unsuitable(logDetail: detail), mayBeDone: false)
         }
     }
 }
 
-/// The session variables that make the server abort statements that its client no longer waits for.
+/// The session variables that make the server abort statements whose client has stopped waiting.
 private struct SessionLimits {
     let isMariaDB: Bool
-    /// Assignments; `forSchemaChange` is a statement.
+    /// Assignments for a `SET`, unlike `forSchemaChange`, which is a whole statement.
     let forCalls: String
     let forSchemaChange: String
 
     init(isMariaDB: Bool, callTimeout: Duration) {
         self.isMariaDB = isMariaDB
         let seconds = max(1, Int((callTimeout / .seconds(1)).rounded(.up)))
-        // Includes metadata locks: a session that waits for one blocks all others from the table.
+        // Includes metadata locks: a session waiting for a metadata lock blocks all others from the table.
         let locks = "innodb_lock_wait_timeout = \(seconds), lock_wait_timeout = \(seconds)"
         func statement(_ seconds: Int) -> String {
             isMariaDB ? "max_statement_time = \(seconds)" : "max_execution_time = \(seconds * 1_000)"

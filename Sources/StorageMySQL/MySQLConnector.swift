@@ -15,11 +15,11 @@ struct MySQLConnector {
         self.options = options
     }
 
-    /// The authentication methods that the client library may use: none of them sends the password in clear text.
+    /// The authentication methods that the client library may use: none of them sends the password in plain text.
     private static let authentication =
         "mysql_native_password,client_ed25519,caching_sha2_password,sha256_password"
 
-    /// Connects to a host, or to the location's socket; the handle is the caller's to close.
+    /// Connects to a host, or to the location's socket; the caller must close the handle.
     func connect(to host: MySQLLocation.Host?) throws(SQLFailure) -> UnsafeMutablePointer<MYSQL> {
         _ = Self.prepareLibrary
         try checkFiles()
@@ -68,12 +68,12 @@ struct MySQLConnector {
         }
     }
 
-    /// Not thread-safe, and otherwise called by the first `mysql_init`.
+    /// Initializes the library, which isn't thread-safe and would otherwise happen in the first `mysql_init`.
     private static let prepareLibrary: Void = {
         _ = mysql_server_init(0, nil, nil)
     }()
 
-    /// Reports unreadable files by name; the library's message doesn't contain the name.
+    /// Reports an unreadable file with its name, which the library's message doesn't contain.
     private func checkFiles() throws(SQLFailure) {
         for path in [location.authorityFile, location.certificateFile, location.keyFile].compactMap(\.self) {
             guard unsafe access(path, R_OK) == 0 else {
@@ -91,7 +91,7 @@ struct MySQLConnector {
         unsafe set(handle, MYSQL_OPT_WRITE_TIMEOUT, seconds)
         unsafe mysql_options(
             handle, MARIADB_OPT_IO_WAIT, unsafeBitCast(MySQLWait.hook, to: UnsafeRawPointer.self))
-        // Otherwise "localhost" would mean a socket.
+        // Otherwise libmariadb would use a socket for "localhost".
         let way = isSocket ? MYSQL_PROTOCOL_SOCKET : MYSQL_PROTOCOL_TCP
         unsafe set(handle, MYSQL_OPT_PROTOCOL, way.rawValue)
         unsafe mysql_options(handle, MYSQL_SET_CHARSET_NAME, "utf8mb4")
@@ -103,7 +103,7 @@ struct MySQLConnector {
         unsafe set(handle, MYSQL_OPT_SSL_ENFORCE, my_bool(1))
         unsafe set(
             handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, my_bool(location.tlsMode == .verifyIdentity ? 1 : 0))
-        // If an authority is set, the library requires one of its certificates in every mode.
+        // If an authority is set, the library requires a certificate from it in every mode.
         if let file = location.authorityFile { unsafe mysql_options(handle, MYSQL_OPT_SSL_CA, file) }
         if let file = location.certificateFile { unsafe mysql_options(handle, MYSQL_OPT_SSL_CERT, file) }
         if let file = location.keyFile { unsafe mysql_options(handle, MYSQL_OPT_SSL_KEY, file) }

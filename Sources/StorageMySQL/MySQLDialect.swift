@@ -5,7 +5,7 @@ extension MySQLConnection {
     package static let dialect = SQLDialect(
         deletesInOrder: true, begin: "START TRANSACTION",
         countTables: SchemaDialect.countTables(in: "database()"),
-        // Columns of keys and IDs compare by bytes.
+        // Columns with keys and IDs already compare byte for byte.
         bytewise: { $0 },
         insertUnlessPresent: { "INSERT IGNORE \($0)" },
         replacing: { _, others in

@@ -3,10 +3,10 @@ internal import Storage
 
 /// Maps the error codes of MySQL, MariaDB and their client library to `SQLFailure`, in this one place.
 enum MySQLError {
-    /// The failure of a code.
+    /// The failure for an error code.
     ///
     /// - Parameters:
-    ///   - message: The message of the server or the library, which is left out if it repeats a value.
+    ///   - message: The server's or library's message, which is left out if it may repeat a value.
     ///   - isTimeUp: Whether the connection's deadline has passed, which the library reports as a lost connection.
     static func failure(
         _ code: UInt32, _ message: String, doing action: String, isTimeUp: Bool
@@ -16,12 +16,12 @@ enum MySQLError {
         let detail = "MySQL \(code) while \(action)" + (isQuiet ? "" : ": \(message)")
         return switch kind {
         case .lost where isTimeUp:
-            SQLFailure(.connectionLost, .timeout(logDetail: "no answer in time while \(action)"))
+            SQLFailure(.connectionLost, .timeout(logDetail: "timed out while \(action)"))
         case .lost: SQLFailure(.connectionLost, .unavailable(logDetail: detail))
         case .crowded: SQLFailure(.connectionLost, .crowded(logDetail: detail), mayBeDone: false)
         case .ending: SQLFailure(.connectionLost, .unavailable(logDetail: detail), mayBeDone: false)
         case .readOnlyServer: SQLFailure(.connectionLost, .readOnly(logDetail: detail), mayBeDone: false)
-        // Some shards of a statement on several shards may have completed their part.
+        // If the statement ran on several shards, some may have completed their part.
         case .passing: SQLFailure(.other, .unavailable(logDetail: detail), mayBeDone: true)
         case .conflict: SQLFailure(.conflict, .unavailable(logDetail: detail))
         case .lockTimeout: SQLFailure(.conflict, .timeout(logDetail: detail))
@@ -42,7 +42,7 @@ enum MySQLError {
         }
     }
 
-    /// The meaning of a code.
+    /// The meaning of an error code.
     private enum Kind {
         case lost, crowded, ending, readOnlyServer, passing, conflict, lockTimeout, timeout, duplicateKey,
             alreadyExists, refused, denied, full, readOnly, corrupt, unsuitable, sharded, text, fault, value
@@ -53,7 +53,7 @@ enum MySQLError {
         """
 
     private static func kind(_ code: Int32, _ message: String) -> Kind {
-        // This code means that the server became a replica, so another host must be tried, but also that another option
+        // This code can mean that the server became a replica, so another host must be tried, or that another option
         // forbids the statement.
         if code == ER_OPTION_PREVENTS_STATEMENT {
             return message.contains("read-only") || message.contains("read_only") ? .readOnlyServer : .ending
@@ -61,11 +61,11 @@ enum MySQLError {
         // Vitess refuses to lock or create an object without a known shard.
         if code == ER_UNKNOWN_ERROR, message.contains("does not have exactly one shard") { return .sharded }
         if let kind = kinds[code] { return kind }
-        // The same code means an untrusted certificate and a handshake that the network interrupted.
+        // This code can mean an untrusted certificate or a handshake that the network interrupted.
         if code == CR_SSL_CONNECTION_ERROR, ["certificate", "required"].contains(where: message.contains) {
             return .refused
         }
-        // The client library's own codes: whatever the error, the connection's state is unknown.
+        // The client library's own codes: whatever the error, the connection is in an unknown state.
         if (CR_MIN_ERROR...CR_MAX_ERROR).contains(code) || (5_000...5_999).contains(code) { return .lost }
         // Any other message may repeat a row's value.
         return .value
@@ -86,12 +86,12 @@ enum MySQLError {
             [
                 ER_SERVER_SHUTDOWN, ER_NORMAL_SHUTDOWN, ER_HOST_IS_BLOCKED, ER_UNKNOWN_COM_ERROR,
                 ER_OUT_OF_RESOURCES, ER_CANT_CREATE_THREAD,
-                // A statement of this connection that the server has forgotten, or whose columns changed.
+                // The server has forgotten a statement of this connection, or the statement's columns have changed.
                 ER_UNKNOWN_STMT_HANDLER, ER_NEED_REPREPARE, CR_NEW_STMT_METADATA, CR_STMT_CLOSED,
             ]
         ),
         (.readOnlyServer, [ER_READ_ONLY_MODE]),
-        // 4031: MySQL closed a connection that was idle too long. An error of COMMIT itself (Galera) has no more
+        // 4031: MySQL closed a connection that was idle for too long. An error of COMMIT itself (Galera) has no further
         // details.
         (
             .lost,
@@ -100,7 +100,7 @@ enum MySQLError {
                 ER_ERROR_DURING_COMMIT, ER_ERROR_DURING_ROLLBACK,
             ]
         ),
-        // TiDB: a write conflict, two for a transaction that must be restarted, a changed schema.
+        // TiDB: a write conflict (9007), a transaction that must be restarted (8002, 8022), a changed schema (8028).
         (.conflict, [ER_LOCK_DEADLOCK, ER_CHECKREAD, 9_007, 8_002, 8_022, 8_028]),
         // Vitess uses this for nearly every error, and TiDB for a region or server that is currently unreachable.
         (.passing, [ER_UNKNOWN_ERROR, 9_001, 9_002, 9_003, 9_004, 9_005, 9_006]),

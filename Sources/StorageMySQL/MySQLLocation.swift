@@ -23,7 +23,7 @@ package struct MySQLLocation: Equatable, Sendable {
         case required
         /// TLS with a certificate issued by one of the authorities in `ssl-ca`.
         case verifyCA = "verify-ca"
-        /// Like `verifyCA`, and the certificate must be for the host's name.
+        /// Like `verifyCA`, but the certificate must also be valid for the host's name.
         case verifyIdentity = "verify-identity"
     }
 
@@ -39,12 +39,12 @@ package struct MySQLLocation: Equatable, Sendable {
     package let database: String
     /// The TLS mode.
     package let tlsMode: TLSMode
-    /// The path of the authorities' certificates in PEM; nil for the system's.
+    /// The path of the authorities' PEM certificates; nil to use the system's.
     package let authorityFile: String?
-    /// The paths of the client's own certificate and its key in PEM.
+    /// The paths of the client's own certificate and key, in PEM.
     package let certificateFile: String?, keyFile: String?
 
-    /// The location for messages, without user or password.
+    /// The location without user or password, for messages.
     package var description: String {
         let places = hosts.map { host in
             (host.name.contains(":") ? "[\(host.name)]" : host.name) + ":\(host.port)"
@@ -52,7 +52,7 @@ package struct MySQLLocation: Equatable, Sendable {
         return (socket ?? places.joined(separator: ",")) + "/" + database
     }
 
-    /// Reads a `DATABASE_URL` whose scheme is `mysql` or `mariadb`; every part may have percent escapes.
+    /// Reads a `DATABASE_URL` whose scheme is `mysql` or `mariadb`; every part may contain percent escapes.
     package init(url: String) throws(DatabaseURLError) {
         var rest = try Self.afterScheme(url)
         let query = rest.firstIndex(of: "?").map { rest[$0...].dropFirst() } ?? ""
@@ -98,7 +98,7 @@ package struct MySQLLocation: Equatable, Sendable {
     private static func account(
         _ authority: Substring
     ) throws(DatabaseURLError) -> (String, Secret?, Substring) {
-        // The last one, because a password may contain an unescaped @.
+        // The last @, because a password may contain an unescaped @.
         guard let at = authority.lastIndex(of: "@") else {
             throw DatabaseURLError("The MySQL URL names no user: \(form).")
         }
@@ -137,16 +137,16 @@ package struct MySQLLocation: Equatable, Sendable {
         return Host(name: host, port: port)
     }
 
-    /// Decodes an escaped part; errors name it as `part`, because its text may be the password.
+    /// Decodes an escaped part; errors call it `part` and don't repeat its text, which may be the password.
     private static func decode(_ text: Substring, _ part: String) throws(DatabaseURLError) -> String {
         guard let decoded = PercentEscapes.decode(text) else {
-            throw DatabaseURLError("The MySQL URL's \(part) has a wrong percent escape.")
+            throw DatabaseURLError("The MySQL URL's \(part) has an invalid percent escape.")
         }
         return decoded
     }
 }
 
-/// The query of a MySQL URL.
+/// The options in a MySQL URL's query.
 private struct MySQLURLOptions {
     var socket: String?
     var mode: MySQLLocation.TLSMode?
@@ -167,7 +167,7 @@ private struct MySQLURLOptions {
             }
             guard parts.count == 2, let value = PercentEscapes.decode(parts[1]), !value.isEmpty else {
                 throw DatabaseURLError(
-                    "The MySQL URL's \(key) needs a value, with percent escapes that are right.")
+                    "The MySQL URL's \(key) needs a value with valid percent escapes.")
             }
             try set(key, value)
         }
@@ -190,12 +190,12 @@ private struct MySQLURLOptions {
         }
     }
 
-    /// The TLS mode, or why it conflicts with the other options.
+    /// The TLS mode; throws if it conflicts with the other options.
     func checkedMode(isSocket: Bool) throws(DatabaseURLError) -> MySQLLocation.TLSMode {
         guard (certificateFile == nil) == (keyFile == nil) else {
             throw DatabaseURLError("The MySQL URL has one of ssl-cert and ssl-key; both are needed, or none.")
         }
-        // Like MySQL's clients: naming an authority implies verification.
+        // As in MySQL's clients, setting an authority implies verification.
         let mode = mode ?? (authorityFile == nil ? .preferred : .verifyIdentity)
         switch mode {
         case .disabled where authorityFile != nil || certificateFile != nil,

@@ -1,9 +1,9 @@
 internal import Storage
 
-/// The schema in MySQL's dialect: each statement commits by itself and is harmless when repeated.
+/// The schema in MySQL's dialect; each statement commits on its own and is harmless when repeated.
 ///
-/// Keys are bytes, or hexadecimal texts and IDs in `ascii_bin`: Unicode collations either treat `a` and `a ` as equal
-/// or don't exist on every engine.
+/// Keys are bytes, or hexadecimal text and IDs in `ascii_bin`: Unicode collations either treat `a` and `a ` as equal or
+/// don't exist on every engine.
 enum MySQLSchema {
     static let writer = SchemaWriter(
         hasInnerIndices: true, type: { kind, isAdded in type(kind, isAdded: isAdded) },
@@ -12,7 +12,7 @@ enum MySQLSchema {
         }, adoption: adoption)
 
     private static func type(_ kind: SchemaTable.Kind, isAdded: Bool) -> String {
-        // The default of an adopted table is the server's.
+        // An adopted table uses the server's default collation.
         let collation = isAdded ? " CHARACTER SET utf8mb4 COLLATE utf8mb4_bin" : ""
         return switch kind {
         case .hash: ascii("char(64)")
@@ -34,7 +34,7 @@ enum MySQLSchema {
 
     /// Widens the columns of OpenCode's tables to match the new ones; OpenCode's relay can still use them.
     ///
-    /// Their collation was the server's default, under which different keys can be equal.
+    /// Those tables use the server's default collation, under which different keys can be equal.
     private static let adoption = [
         """
         ALTER TABLE device_registration

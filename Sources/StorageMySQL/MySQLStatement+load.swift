@@ -5,10 +5,10 @@ internal import Storage
 extension MySQLStatement {
     /// Runs the statement once with all rows; returns false without sending anything if the server lacks the protocol.
     ///
-    /// For the server it is one statement: it inserts all rows or none.
+    /// To the server, this is one statement, which inserts all rows or none.
     func load(_ rows: RowBlock) throws(Fault) -> Bool {
         try setRowCount(rows.count)
-        // The same statement may later run with the parameters of a single row.
+        // This statement may run later with the parameters of a single row.
         defer { try? setRowCount(0) }
         let status = unsafe rows.bytes.withUnsafeBytes { bytes in
             let arrays = unsafe BulkColumns(rows, bytes)
@@ -40,7 +40,7 @@ private final class BulkColumns {
     private let lengths: UnsafeMutableBufferPointer<UInt>
     private let indicators: UnsafeMutableBufferPointer<CChar>
 
-    /// The addresses point into `bytes`.
+    /// Creates arrays whose addresses point into `bytes`.
     init(_ rows: RowBlock, _ bytes: UnsafeRawBufferPointer) {
         let count = rows.count
         let cells = count * rows.columns.count

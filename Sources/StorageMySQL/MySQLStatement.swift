@@ -3,7 +3,7 @@ internal import Storage
 
 /// One prepared statement and the only owner of its handle, on its connection's thread.
 ///
-/// Its connection's handle must be closed first, so that the library then only frees memory and sends nothing.
+/// The connection's handle must be closed first, so that the library only frees memory and sends nothing.
 @safe
 final class MySQLStatement {
     let handle: UnsafeMutablePointer<MYSQL_STMT>
@@ -60,7 +60,7 @@ final class MySQLStatement {
         guard unsafe mysql_stmt_store_result(handle) == 0 else { throw unsafe Fault(handle) }
     }
 
-    /// Rows that the last execution inserted, deleted or matched for an update.
+    /// The number of rows that the last execution inserted, deleted or matched for an update.
     var matchedRows: Int {
         unsafe Int(clamping: mysql_stmt_affected_rows(handle))
     }
@@ -82,7 +82,7 @@ final class MySQLStatement {
     }
 }
 
-/// A statement's parameters, one after the other in one block of memory.
+/// A statement's parameters, stored consecutively in one block of memory.
 @safe
 private struct MySQLParameters {
     private var bytes: [UInt8] = []
@@ -104,10 +104,10 @@ private struct MySQLParameters {
                 bytes.append(contentsOf: blob)
                 places.append((MYSQL_TYPE_BLOB, offset, blob.count))
             }
-            // Integers are read in place.
+            // libmariadb reads integers in place, so they must be aligned.
             while !bytes.count.isMultiple(of: 8) { bytes.append(0) }
         }
-        // An empty text also needs an address.
+        // Even an empty value needs an address.
         bytes.append(0)
     }
 
@@ -141,9 +141,9 @@ private final class MySQLColumns {
     private var capacities: [Int]
     private var isBound = false
 
-    /// The initial size of a text's buffer in bytes.
+    /// The initial size of a text column's buffer in bytes.
     private static let textBytes = 512
-    /// The number of the character set for binary data.
+    /// The number of the character set that marks binary data.
     private static let binaryCharset: UInt32 = 63
 
     init(_ statement: UnsafeMutablePointer<MYSQL_STMT>) {
@@ -220,7 +220,7 @@ private final class MySQLColumns {
         case MYSQL_TYPE_TINY, MYSQL_TYPE_SHORT, MYSQL_TYPE_INT24, MYSQL_TYPE_LONG, MYSQL_TYPE_LONGLONG,
             MYSQL_TYPE_NEWDECIMAL, MYSQL_TYPE_DECIMAL:
             .integer
-        // Of the binary types only BLOB contains data other than text: VARBINARY is used for keys.
+        // Of the binary types, only BLOB holds data other than text; VARBINARY holds keys.
         case MYSQL_TYPE_TINY_BLOB, MYSQL_TYPE_BLOB, MYSQL_TYPE_MEDIUM_BLOB, MYSQL_TYPE_LONG_BLOB:
             unsafe field.charsetnr == binaryCharset ? .blob : .text
         default: .text

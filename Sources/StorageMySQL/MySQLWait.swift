@@ -3,11 +3,12 @@ internal import Glibc
 
 /// How long one connection may wait for its server.
 ///
-/// libmariadb's own timeouts are whole seconds, fixed when it connects, and restart with each packet. Instead, it can
-/// call a function to wait, which gets only the socket, so the active connection is kept in thread-local storage.
+/// libmariadb's own timeouts are in whole seconds, fixed on connecting, and restart with each packet. So libmariadb
+/// calls `hook` to wait instead. The hook gets only the socket, so the active connection is kept in thread-local
+/// storage.
 @safe
 final class MySQLWait {
-    /// When waiting ends.
+    /// The time at which waiting ends.
     var deadline = ContinuousClock.now
     /// Whether the connection uses TLS.
     var isEncrypted = false
@@ -38,10 +39,10 @@ final class MySQLWait {
         return key
     }()
 
-    /// Milliseconds after which an encrypted connection checks again.
+    /// Milliseconds after which an encrypted connection checks the socket again.
     private static let encryptedSlice: Int32 = 50
 
-    /// As poll(2): more than 0 when the socket is ready, 0 at the deadline.
+    /// Waits like poll(2): returns more than 0 when the socket is ready, 0 at the deadline.
     private func poll(_ socket: my_socket, _ isRead: Bool) -> Int32 {
         while true {
             let left = (deadline - .now) / .milliseconds(1)
@@ -52,8 +53,8 @@ final class MySQLWait {
             var descriptor = pollfd(fd: socket, events: Int16(isRead ? POLLIN : POLLOUT), revents: 0)
             var milliseconds = Int32(min(left.rounded(.up), 60_000))
             if isEncrypted {
-                // libmariadb waits for reading even if OpenSSL can't write. So this also returns when a full socket has
-                // room, and occasionally without a reason: OpenSSL then simply waits again.
+                // libmariadb waits until it can read even if OpenSSL can't write. So this also returns when a full
+                // socket has room again, and occasionally for no reason; OpenSSL then simply waits again.
                 if !isWritable(socket) { descriptor.events = Int16(POLLIN | POLLOUT) }
                 milliseconds = min(milliseconds, Self.encryptedSlice)
             }

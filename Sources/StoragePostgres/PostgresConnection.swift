@@ -21,7 +21,7 @@ package final class PostgresConnection: ServerConnection {
     let handle: OpaquePointer
     private let prepares: Bool
     private var statements: [String: Statement] = [:]
-    /// Whether the server is a Citus coordinator; nil until this is needed.
+    /// Whether the server is a Citus coordinator; nil until first needed.
     private var isCitus: Bool?
 
     /// A statement in Postgres' syntax, and its name once it is prepared.
@@ -42,8 +42,10 @@ package final class PostgresConnection: ServerConnection {
         unsafe PQfinish(handle)
     }
 
-    /// Blocks for at most the URL's `connect_timeout` or the options' `connectTimeout` (at least 2 s, libpq's minimum)
-    /// per host and address, plus the time of name resolution.
+    /// Connects as documented in `ServerConnection`.
+    ///
+    /// Per host and address, blocks for at most the URL's `connect_timeout` or the options' `connectTimeout` (at least
+    /// 2 s, libpq's minimum), plus the time for name resolution.
     package static func open(
         _ location: PostgresLocation, options: ServerOptions
     ) throws(SQLFailure) -> PostgresConnection {
@@ -64,9 +66,9 @@ package final class PostgresConnection: ServerConnection {
         _ location: PostgresLocation, _ options: ServerOptions
     ) -> OpaquePointer? {
         let seconds = max(options.connectTimeout.components.seconds, 2)
-        // After a failover, the former primary still answers; only a reader may use it.
+        // After a failover, the former primary still accepts connections; only a reader may use it.
         let wanted = options.access == .readOnly ? "any" : "read-write"
-        // Parameters before the URL are defaults, those after it override it.
+        // Parameters before the URL are defaults; parameters after it override the URL.
         let probes = options.keepAlive
         let pairs: [(String, String)] = [
             ("connect_timeout", String(seconds)), ("keepalives_idle", String(probes.idleSeconds)),
@@ -93,23 +95,23 @@ package final class PostgresConnection: ServerConnection {
         let encoding = unsafe PQparameterStatus(handle, "server_encoding")
             .map { unsafe String(cString: $0) }
         guard encoding == nil || encoding == "UTF8" else {
-            let detail = "its encoding is \(encoding ?? ""), and only UTF8 holds every text"
+            let detail = "its encoding is \(encoding ?? ""); the relay requires UTF8"
             throw SQLFailure(.other, .unsuitable(logDetail: detail))
         }
-        // A pooler would apply the settings to the connection's next client as well.
+        // A pooler would keep the settings for the connection's next client.
         guard prepares else { return }
         deadline = .now + options.callTimeout
         try run(Self.settings(options))
     }
 
-    /// Sets the parameters that the statements rely on, because the server, the database and the account may
-    /// begin sessions with any other settings.
+    /// The parameters that the statements rely on; the server, database or account may begin sessions with other
+    /// values.
     ///
-    /// Output formats don't matter, because values are sent as binary or as plain integers and texts. These settings
-    /// stay unchanged: `default_transaction_read_only`, with which some hosts stop writes, `search_path`, which may
-    /// select the relay's schema, and limits for idle sessions, which the pool tolerates.
+    /// Output formats don't matter, because values are sent as binary or as plain integers and texts. Some settings
+    /// stay unchanged: `default_transaction_read_only`, with which some hosting providers stop writes; `search_path`,
+    /// which may select the relay's schema; and limits for idle sessions, which the pool tolerates.
     private static func settings(_ options: ServerOptions) -> String {
-        // Slightly less than a call's time, so that the server reports the timeout and the connection stays usable.
+        // Slightly less than a call's timeout, so that the server times out first and the connection stays usable.
         let milliseconds = max((options.callTimeout * 0.8) / .milliseconds(1), 1)
         return """
             SELECT set_config(name, value, false) FROM (VALUES
@@ -143,7 +145,7 @@ extension PostgresConnection {
         for index in 0..<result.rowCount { try row(try result.row(index)) }
     }
 
-    /// True on Citus, which is recognized by its settings.
+    /// True on Citus, recognized by a setting that only Citus has.
     package func shardsBySecret() throws(SQLFailure) -> Bool {
         if let isCitus { return isCitus }
         let sql = "SELECT CASE WHEN current_setting('citus.shard_count', true) IS NULL THEN 0 ELSE 1 END"
@@ -152,15 +154,15 @@ extension PostgresConnection {
         return found
     }
 
-    /// Reads the catalog, which locks nothing.
+    /// Checks privileges in the catalog, without locking anything.
     ///
     /// Since version 15, only a new database's owner can create tables in its schema `public`.
     package func checkSchemaRights(tables: [String]) throws(SQLFailure) {
         let nowhere = try texts(
             """
-            SELECT 'search_path is "' || current_setting('search_path') || '", and user ' || current_user
-                || ' can use no such schema: ALTER ROLE ' || current_user || ' SET search_path = public, '
-                || 'or create the schema and GRANT USAGE, CREATE ON it'
+            SELECT 'search_path is "' || current_setting('search_path') || '", but user ' || current_user
+                || ' can''t use any schema in it: ALTER ROLE ' || current_user
+                || ' SET search_path = public, or create the schema and GRANT USAGE, CREATE ON it'
             WHERE current_schema() IS NULL
             """)
         if let detail = nowhere.first { throw SQLFailure(.other, .unsuitable(logDetail: detail)) }
@@ -172,7 +174,7 @@ extension PostgresConnection {
             """)
         let foreign = try texts(
             """
-            SELECT 'user ' || current_user || ' may not change the table ' || tablename || ': ALTER TABLE '
+            SELECT 'user ' || current_user || ' may not alter the table ' || tablename || ': ALTER TABLE '
                 || tablename || ' OWNER TO ' || current_user
             FROM pg_tables WHERE schemaname = current_schema()
             AND tablename IN (\(tables.map { "'\($0)'" }.joined(separator: ", ")))
@@ -192,16 +194,16 @@ extension PostgresConnection {
         }
     }
 
-    /// Uses a lock of the transaction in which everything runs, which works with poolers.
+    /// Runs everything in one transaction that holds the lock, which works behind poolers.
     package func withSchemaLock<Result>(
         _ body: () throws(SQLFailure) -> Result
     ) throws(SQLFailure) -> Result {
         try run(Self.dialect.begin)
         do throws(SQLFailure) {
-            // Building an index may take until the deadline.
+            // Building an index may take a long time; only the deadline limits it.
             try run("SET LOCAL statement_timeout = 0")
             try run("SELECT pg_advisory_xact_lock(\(Self.schemaLock))")
-            // A session that waits for a table blocks all others from it.
+            // A session waiting for a table blocks all others from it.
             try run("SET LOCAL lock_timeout = \(Self.tableLockMilliseconds)")
             let result = try body()
             try run("COMMIT")
@@ -212,7 +214,7 @@ extension PostgresConnection {
         }
     }
 
-    /// `APNR`, as in SQLite's application_id.
+    /// The advisory lock's key: `APNR`, as in SQLite's `application_id`.
     private static let schemaLock = 0x4150_4E52
     private static let tableLockMilliseconds = 5_000
 
@@ -234,8 +236,8 @@ extension PostgresConnection {
     private func statement(_ sql: String) throws(SQLFailure) -> Statement {
         if let known = statements[sql] { return known }
         let text = Self.numbered(sql)
-        // Behind a pooler, the connection may have a statement of another relay connection; equal names mean equal
-        // statements.
+        // Behind a pooler, the server may already know a statement that another relay connection prepared; equal names
+        // mean equal statements.
         let name = "relay_" + Digest256(of: Array(text.utf8)).hex.prefix(32)
         var statement = Statement(text: text, name: name, action: Self.action(of: sql), isPrepared: false)
         if prepares {
@@ -248,7 +250,7 @@ extension PostgresConnection {
         return statement
     }
 
-    /// `?` becomes `$1`, `$2` and so on.
+    /// Replaces each `?` with `$1`, `$2` and so on.
     static func numbered(_ sql: String) -> String {
         var text = ""
         var count = 0
@@ -276,7 +278,7 @@ extension PostgresConnection {
         guard sent == 1 else { throw ended(action) }
     }
 
-    /// Sends remaining output and waits for the result; of several results, returns the first failed one or the last.
+    /// Sends the remaining output and waits for the results; returns the first that failed, otherwise the last.
     func finish(_ action: String) throws(SQLFailure) -> PostgresResult {
         try flush(action)
         var last: PostgresResult?
@@ -312,14 +314,14 @@ extension PostgresConnection {
             case 0: return
             case 1:
                 let events = try wait(for: POLLIN | POLLOUT, action)
-                // A server may stop reading until its output is read.
+                // A server may stop reading until the client has read its output.
                 if events & Int16(POLLIN) != 0, unsafe PQconsumeInput(handle) != 1 { throw ended(action) }
             default: throw ended(action)
             }
         }
     }
 
-    /// Waits until the socket is ready or has failed, at most until the deadline.
+    /// Waits until the socket is ready or has failed, but no longer than the deadline.
     @discardableResult
     func wait(for events: Int32, _ action: String) throws(SQLFailure) -> Int16 {
         while true {
@@ -330,9 +332,9 @@ extension PostgresConnection {
             if count < 0, errno == EINTR { continue }
             isUsable = false
             guard count == 0 else { throw PostgresError.lost("poll failed while \(action): \(errno)") }
-            // A COMMIT, also the implicit one of a single statement, may be waiting for a standby.
+            // A COMMIT, including a single statement's implicit one, may be waiting for a standby.
             throw SQLFailure(
-                .other, .timeout(logDetail: "no answer in time while \(action)"), mayBeDone: true)
+                .other, .timeout(logDetail: "timed out while \(action)"), mayBeDone: true)
         }
     }
 

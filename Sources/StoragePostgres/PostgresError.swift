@@ -3,7 +3,7 @@ internal import Storage
 
 /// The only place that maps SQLSTATEs and libpq's messages to failures (PostgreSQL's manual, appendix A).
 enum PostgresError {
-    /// The failure of a statement, from its result; details are left out, because they repeat the rows' values.
+    /// The failure of a statement, from its result; details are left out, because they repeat values from rows.
     ///
     /// - Parameter isOver: Whether the connection has ended.
     static func from(result: OpaquePointer?, doing action: String, isOver: Bool) -> SQLFailure {
@@ -13,7 +13,7 @@ enum PostgresError {
         guard let state = field(UInt8(ascii: "C")) else {
             return lost("the connection ended while \(action)")
         }
-        // Messages of data exceptions contain the data.
+        // The message of a data exception contains the data.
         let hasData = state.hasPrefix("22")
         let message = hasData ? "a value was not accepted" : field(UInt8(ascii: "M")) ?? "no message"
         let detail = "Postgres \(state) while \(action): \(message)"
@@ -22,9 +22,9 @@ enum PostgresError {
         return from(state: state, detail: detail, keepsConnection: !isOver && severity == "ERROR")
     }
 
-    /// The failure of an SQLSTATE.
+    /// The failure for an SQLSTATE.
     ///
-    /// - Parameter keepsConnection: Whether the server keeps serving this connection.
+    /// - Parameter keepsConnection: Whether the server keeps this connection open.
     static func from(state: String, detail: String, keepsConnection: Bool = false) -> SQLFailure {
         switch state {
         // Whether the transaction was committed is unknown.
@@ -73,10 +73,10 @@ enum PostgresError {
         SQLFailure(.connectionLost, .unavailable(logDetail: detail))
     }
 
-    /// The failure of connecting, which libpq reports only as text: a sentence for each address that it tried.
+    /// The failure to connect, which libpq reports only as text, with a sentence for each address that it tried.
     ///
-    /// The text only determines whether waiting may help; for unknown texts it may. A host that refused at one of its
-    /// addresses has refused, whatever happened at the others (`localhost` has two).
+    /// The text only determines whether waiting may help; for unknown text it may. If a host refused at one of its
+    /// addresses (`localhost` has two), it counts as having refused, whatever happened at the others.
     static func connecting(_ words: String) -> SQLFailure {
         let detail = words.split(whereSeparator: \.isNewline).joined(separator: "; ")
         var refused: Set<Substring> = []
@@ -106,7 +106,7 @@ enum PostgresError {
     }
 
     private static let readOnlyWords = ["session is read-only", "server is in hot standby mode"]
-    // The last ones are PgBouncer's.
+    // The last entries are PgBouncer's messages.
     private static let crowdedWords = [
         "too many clients already", "too many connections for", "remaining connection slots are reserved",
         "no more connections allowed",

@@ -69,14 +69,13 @@ package struct PostgresLocation: Sendable, CustomStringConvertible {
     }
 }
 
-/// A URL split where libpq splits it; URLs that libpq would split differently than their author intended are
-/// refused.
+/// A URL split where libpq splits it; a URL that libpq would split differently than its author intended is refused.
 private struct Parts {
     /// User, password, hosts and ports.
     let authority: Substring
-    /// The path with its slash; empty if there is none.
+    /// The path with its leading slash; empty if there is none.
     let path: Substring
-    /// The pairs of the query.
+    /// The query's `key=value` pairs.
     let query: [Substring]
 
     init(_ url: String) throws(DatabaseURLError) {
@@ -90,8 +89,8 @@ private struct Parts {
         let rest = url[mark.upperBound...]
         let beforeQuery = rest[..<(rest.firstIndex(of: "?") ?? rest.endIndex)]
         let authority = beforeQuery[..<(beforeQuery.firstIndex(of: "/") ?? beforeQuery.endIndex)]
-        // Credentials end at the first @, which must come before any slash or question mark. A later @ must be escaped,
-        // or libpq treats the text before it as a host or a key.
+        // Credentials end at the first @, which must come before any slash or question mark. Any later @ must be
+        // escaped, or libpq treats the text before it as a host or a key.
         let misplaced = rest.count { $0 == "@" } > (authority.contains("@") ? 1 : 0)
         guard !misplaced, !rest.contains("#") else {
             throw DatabaseURLError(
@@ -124,7 +123,7 @@ enum PostgresKeys {
 
     /// The parameters that libpq parses from a URI.
     static func options(of uri: String) throws(DatabaseURLError) -> [String: String] {
-        // Its message may repeat the URI, so it isn't shown.
+        // libpq's message may repeat the URI, so it isn't shown.
         var message: UnsafeMutablePointer<CChar>?
         let parsed = unsafe PQconninfoParse(uri, &message)
         unsafe PQfreemem(message)

@@ -2,7 +2,7 @@ internal import CPostgres
 internal import Glibc
 internal import Storage
 
-/// A statement's parameters in libpq's form: texts and integers as text, bytes as binary.
+/// A statement's parameters in libpq's form: text and integers as text, bytes as binary.
 struct PostgresParameters {
     private var bytes: [UInt8] = []
     private var offsets: [Int?] = []
@@ -99,10 +99,10 @@ final class PostgresResult {
         }
     }
 
-    /// The command tag: `COMMIT`, `UPDATE 1`.
+    /// The command tag, such as `COMMIT` or `UPDATE 1`.
     var command: String { unsafe String(cString: PQcmdStatus(pointer)) }
 
-    /// Rows that a changing statement matched.
+    /// The number of rows that a changing statement matched.
     var matchedCount: Int { Int(unsafe String(cString: PQcmdTuples(pointer))) ?? 0 }
 
     var rowCount: Int32 { unsafe PQntuples(pointer) }

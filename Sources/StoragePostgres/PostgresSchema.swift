@@ -2,8 +2,8 @@ internal import Storage
 
 /// The schema and the dialect of PostgreSQL.
 ///
-/// Under every default collation, texts are equal only if their bytes are; where their order matters, statements use
-/// `COLLATE "C"`. CockroachDB doesn't support it as a property of columns.
+/// Under every default collation, text values are equal only if their bytes are. Where order matters, statements use
+/// `COLLATE "C"`, which CockroachDB doesn't support as a property of columns.
 enum PostgresSchema {
     static let dialect = SQLDialect(
         begin: "BEGIN ISOLATION LEVEL READ COMMITTED",

@@ -4,15 +4,15 @@ internal import Storage
 struct DeliveryWrites {
     /// Rows per statement: starting a statement costs about as much as inserting a row.
     private static let rowsPerStatement = 32
-    /// Typical size of the texts of a row with one push: two IDs, a hash, and short words.
+    /// Typical size of the text in a row with one push: two IDs, a hash, and short words.
     private static let textBytesPerRow = 224
 
     private let insert: SQLiteStatement
     private let insertMany: SQLiteStatement
 
     init(_ connection: SQLiteConnection) throws(StorageError) {
-        // A failed call is rolled back as a whole. With `OR FAIL`, SQLite needn't support rolling back this statement
-        // alone, for which it would copy every page before changing it.
+        // A failed call is rolled back as a whole. With `OR FAIL`, SQLite needn't be able to roll back this statement
+        // alone, so it doesn't copy every page before changing it.
         insert = try connection.prepare(Self.insertion(rows: 1))
         insertMany = try connection.prepare(
             Self.insertion(rows: Self.rowsPerStatement),
@@ -58,7 +58,7 @@ extension [Delivery] {
 }
 
 extension SQLiteBinder {
-    /// Binds every column of a delivery, in the order of `DeliveryWrites.insertion`.
+    /// Binds every column of a log row, in the order of `DeliveryWrites.insertion`.
     fileprivate mutating func delivery(_ delivery: Delivery) {
         text(delivery.id)
         hash(delivery.secretHash)

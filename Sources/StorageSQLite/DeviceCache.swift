@@ -4,7 +4,7 @@ internal import Storage
 ///
 /// It is consistent because this process is the file's only writer: every change to a device passes through here and is
 /// confirmed only after the affected entries are dropped. Changes by other programs (such as `sqlite3`) are seen after
-/// `lifetime`. A pure value; times are milliseconds of a monotonic clock.
+/// `lifetime`. A pure value; times are in milliseconds on a monotonic clock.
 struct DeviceCache: Sendable {
     /// A look-up's start relative to changes: its result is cached only if nothing has changed since.
     struct Epoch: Equatable, Sendable {
@@ -22,9 +22,9 @@ struct DeviceCache: Sendable {
     /// Secrets used in the current generation, and those used in the previous one.
     private var young: [SecretHash: Entry] = [:]
     private var old: [SecretHash: Entry] = [:]
-    /// Which secret's entry has rows under a legacy hash.
+    /// For each legacy hash, the primary hash of the entry with rows under it.
     private var primaries: [SecretHash: SecretHash] = [:]
-    /// Devices in the young generation, each entry counting as one more.
+    /// The number of devices in the young generation, plus one for each entry.
     private var weight = 0
     private var changes: UInt64 = 0
 

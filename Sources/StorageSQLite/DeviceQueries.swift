@@ -24,7 +24,7 @@ struct DeviceReads {
         } row: { row throws(StorageError) in
             devices.append(try Self.device(row, try row.secretHash(1)))
         }
-        // Sorted here, because for a handful of rows SQLite's sorter costs more than finding them.
+        // Sorted here, because sorting a handful of rows costs SQLite more than finding them.
         return key.ordered(devices)
     }
 

@@ -3,23 +3,23 @@ package import Storage
 
 /// A backup of a database: one file that holds all of it.
 package enum SQLiteBackup {
-    /// Why a file wasn't written; the database is as it was before.
+    /// Why no file was written; the database is unchanged.
     package enum Failure: Error, Equatable, Sendable {
-        /// The file to write exists.
+        /// The file to write already exists.
         case exists(path: String)
-        /// What was to be read can't be, or isn't a relay's database.
+        /// The source can't be read, or isn't a relay's database.
         case reading(StorageError)
-        /// The file can't be written, or a relay uses it.
+        /// The file can't be written, or a relay is using it.
         case writing(StorageError)
     }
 
-    /// What a backup holds.
+    /// A summary of a backup's content.
     package struct Summary: Sendable, Equatable {
-        /// The version of its schema; a newer relay upgrades it.
+        /// The backup's schema version; a newer relay upgrades the schema.
         package let version: Int
-        /// Its registered devices.
+        /// The number of registered devices in the backup.
         package let devices: Int64
-        /// Its size.
+        /// The backup's size.
         package let bytes: Int64
     }
 
@@ -27,9 +27,9 @@ package enum SQLiteBackup {
     private static let lockMilliseconds: Int64 = 300
     private static let pieceBytes = 1 << 20
 
-    /// Writes a database as it is now to a file that only its owner can read, also while a relay uses it.
+    /// Writes a snapshot of a database, even one that a relay is using, to a file that only its owner can read.
     ///
-    /// The file appears when it is complete, checked and on the disk; until then an earlier one stays.
+    /// The file appears once it is complete, checked and flushed to disk; until then an earlier file stays.
     ///
     /// - Parameter isReplacing: Whether an existing file may be replaced.
     package static func make(
@@ -59,7 +59,7 @@ package enum SQLiteBackup {
         }
     }
 
-    /// Makes a backup the database, which no relay may use meanwhile.
+    /// Replaces the database with a backup; no relay may be using the database.
     ///
     /// - Parameters:
     ///   - backup: A descriptor of the backup's file, at its beginning.
@@ -101,11 +101,11 @@ package enum SQLiteBackup {
         do throws(StorageError) { return try body() } catch { throw .writing(error) }
     }
 
-    /// Runs a body with a new, empty file beside another one; whatever is left of it is removed.
+    /// Runs `body` with a new, empty file beside another file, and removes the new file if `body` leaves it there.
     private static func withPart<Output>(
         of path: String, _ body: (Int32, String) throws(Failure) -> Output
     ) throws(Failure) -> Output {
-        // mkostemps(3) replaces six X before the suffix in its argument by the name that it chose.
+        // mkostemps(3) replaces the six X before the suffix in its argument with random characters.
         let placeholder = String(repeating: "X", count: 6)
         var template = Array("\(path).\(placeholder).part".utf8CString)
         let descriptor = unsafe mkostemps(&template, Int32(".part".utf8.count), O_CLOEXEC)
@@ -121,7 +121,7 @@ package enum SQLiteBackup {
         return try body(descriptor, part)
     }
 
-    /// Whether there is a file or a link.
+    /// Whether a file or a link exists at the path.
     private static func exists(_ path: String) -> Bool {
         var information = stat()
         return unsafe lstat(path, &information) == 0
@@ -142,7 +142,7 @@ package enum SQLiteBackup {
         return state.version
     }
 
-    /// Reads all of a file, as the relay would.
+    /// Reads a file completely, as the relay would.
     private static func check(_ path: String) throws(StorageError) -> Summary {
         let connection = try connection(path, .readOnly)
         let version = try version(of: connection)
@@ -175,10 +175,10 @@ package enum SQLiteBackup {
         }
     }
 
-    /// Moves a database's log into its file, and removes the log, because SQLite would take it for that of the file's
-    /// successor.
+    /// Moves a database's write-ahead log into its file, and removes the log, which SQLite would otherwise apply to the
+    /// file's successor.
     ///
-    /// A file that can't be read has no content to keep.
+    /// If the file can't be read, it has no content worth keeping.
     private static func removeLog(of path: String) throws(StorageError) {
         if exists(path) {
             var isBusy = false
@@ -203,7 +203,7 @@ package enum SQLiteBackup {
         guard fsync(descriptor) == 0 else { throw StorageError.systemCall("writing \(path)", errno) }
     }
 
-    /// Gives a complete file its name, at once; a file that has the name meanwhile stays unless it may be replaced.
+    /// Renames a complete file atomically; an existing file with the new name stays unless `isReplacing` is set.
     private static func move(
         _ part: String, to path: String, isReplacing: Bool
     ) throws(Failure) {

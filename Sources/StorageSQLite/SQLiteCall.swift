@@ -1,9 +1,9 @@
 internal import Storage
 
-/// A call that waits in an inbox for its thread.
+/// A call waiting in an inbox for the thread that runs it.
 ///
-/// It runs on the thread, again if its transaction was lost, and is answered once. It passes from the caller to the
-/// thread and is never used by both at once.
+/// The thread runs it, again if its transaction was lost, and answers it once. It passes from the caller to the thread
+/// and is never used by both at once.
 final class SQLiteCall<Session>: @unchecked Sendable {  // why: handed over
     private let body: (Session) throws(StorageError) -> Void
     private let continuation: CheckedContinuation<StorageError?, Never>
@@ -43,7 +43,7 @@ final class SQLiteCall<Session>: @unchecked Sendable {  // why: handed over
 final class CallOutput<Value: Sendable>: @unchecked Sendable {  // why: read only when the call was answered
     var value: Value?
 
-    /// The call's result; set once the call was answered without an error.
+    /// The call's result; set once the call has been answered without an error.
     func get() throws(StorageError) -> Value {
         guard let value else { throw .internalFault(logDetail: "a call came to nothing") }
         return value

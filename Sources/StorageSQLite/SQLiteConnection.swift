@@ -4,13 +4,12 @@ package import Storage
 /// One SQLite handle and its only owner: opened by `init`, closed by `deinit`, used on one thread.
 @safe
 package final class SQLiteConnection {
-    /// For this connection's statements, which must not be used after it is closed.
+    /// The handle, for this connection's statements, which must not be used after the connection is closed.
     let handle: OpaquePointer
     private let walPages: UnsafeMutablePointer<Int32>
     /// The lock that makes this process the file's writer while the connection exists.
     var lock: WriterLock?
-    /// Whether invalid UTF-8 is replaced by U+FFFD when reading; for a copy, whose target accepts only
-    /// valid UTF-8.
+    /// Whether reading replaces invalid UTF-8 with U+FFFD; for `relay copy`, whose target accepts only valid UTF-8.
     var repairsTexts = false
     private var statements: [StatementText: SQLiteStatement] = [:]
     /// Not used: statements wait only for locks, which have their own timeout.
@@ -55,7 +54,7 @@ package final class SQLiteConnection {
         unsafe walPages.deallocate()
     }
 
-    /// Whether SQLite could open the file only for reading, although writing was requested.
+    /// Whether SQLite opened the file read-only although writing was requested.
     var isReadOnly: Bool {
         unsafe sqlite3_db_readonly(handle, "main") != 0
     }
@@ -72,8 +71,8 @@ package final class SQLiteConnection {
 
     /// Prepares a statement that will be used many times.
     ///
-    /// - Parameter textBytes: The expected size of all texts; by default, that of a hash per parameter. Texts beyond it
-    ///   are bound more slowly.
+    /// - Parameter textBytes: The expected size of all text parameters; by default, the size of one hash per parameter.
+    ///   Text beyond it is bound more slowly.
     func prepare(_ sql: String, textBytes: Int? = nil) throws(StorageError) -> SQLiteStatement {
         try SQLiteStatement(sql, on: self, textBytes: textBytes)
     }
@@ -83,14 +82,14 @@ package final class SQLiteConnection {
         try prepare(sql).execute()
     }
 
-    /// The first column of the first row of a statement that is used only once; nil if there is no row.
+    /// The first column of the first row that a statement used only once returns; nil if there is no row.
     func integer(_ sql: String) throws(StorageError) -> Int64? {
         var value: Int64?
         try prepare(sql).query({ _ in }) { row throws(StorageError) in value = try row.integer(0) }
         return value
     }
 
-    /// The first column of every row of a statement that is used only once.
+    /// The first column of every row that a statement used only once returns.
     func texts(_ sql: String) throws(StorageError) -> [String] {
         var values: [String] = []
         try prepare(sql).query({ _ in }) { row throws(StorageError) in values.append(try row.text(0)) }
@@ -115,14 +114,14 @@ package final class SQLiteConnection {
         unsafe walPages.pointee = 0
     }
 
-    // Fails only if SQLite was used before, which only makes it slightly slower.
+    // Fails only if SQLite is already in use, and then SQLite is only slightly slower.
     private static let prepareLibrary: Void = {
         _ = relay_sqlite3_disable_memory_statistics()
     }()
 }
 
 extension SQLiteConnection: SQLConnection {
-    /// SQLite's own words.
+    /// SQLite's SQL dialect.
     package static let dialect = SQLDialect(
         hasOneWriter: true, begin: "BEGIN IMMEDIATE",
         countTables: "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?", greatest: "max")
@@ -166,7 +165,7 @@ extension SQLiteConnection: SQLConnection {
     }
 }
 
-/// A statement's text as a dictionary key, hashed by its length, which differs for most statements.
+/// A statement's text as a dictionary key, hashed by its length, because most statements differ in length.
 private struct StatementText: Hashable {
     let sql: String
 

@@ -3,14 +3,14 @@ internal import Storage
 
 /// Maps SQLite's result codes to `StorageError`, in this one place.
 enum SQLiteError {
-    /// The error of a call that has just failed on `handle`; its text is only valid until the next call.
+    /// The error of a call that has just failed on `handle`; SQLite keeps its message only until the next call.
     static func last(on handle: OpaquePointer?, doing action: String) -> StorageError {
         let code = unsafe sqlite3_extended_errcode(handle)
         let message = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) } ?? "no message"
         return from(code: code, detail: "SQLite \(code) while \(action): \(message)")
     }
 
-    /// The error of a result code.
+    /// The error for a result code.
     static func from(code: Int32, detail: String) -> StorageError {
         switch code & 0xFF {
         case SQLITE_BUSY, SQLITE_LOCKED: .timeout(logDetail: detail)

@@ -29,7 +29,7 @@ package struct SQLiteLocation: Hashable, Sendable {
             }
         }
         guard let path = PercentEscapes.decode(rest) else {
-            throw DatabaseURLError("The path of the SQLite database has a wrong percent escape.")
+            throw DatabaseURLError("The path of the SQLite database has an invalid percent escape.")
         }
         guard !path.utf8.contains(0) else {
             throw DatabaseURLError("The path of the SQLite database contains a NUL.")

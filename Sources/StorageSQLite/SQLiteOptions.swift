@@ -1,25 +1,26 @@
-/// The bounds and waits of the SQLite driver.
+/// The limits and timeouts of the SQLite driver.
 package struct SQLiteOptions: Sendable {
     /// What a process may do with the file.
     package enum Access: Sendable {
-        /// Be its only writer and apply missing schema steps. An unfinished copy is refused as `unfinishedCopy`.
+        /// Be the file's only writer and apply missing schema steps; an unfinished copy is refused with
+        /// `unfinishedCopy`.
         case write
-        /// Be its only writer; a schema with missing steps is refused as `schemaTooOld`.
+        /// Be the file's only writer; a schema with missing steps is refused with `schemaTooOld`.
         case writeWithoutMigrating
-        /// Read, also while a relay is running; changing calls throw `readOnly`.
+        /// Read the file, even while a relay is running; changing calls throw `readOnly`.
         case readOnly
     }
 
-    /// What this process may do.
+    /// What this process may do with the file.
     package var access = Access.write
     /// Threads for look-ups, each with its own connection.
     package var readers = 2
-    /// How long a statement waits for a lock that another connection holds, in milliseconds.
+    /// How long a statement waits for another connection's lock, in milliseconds.
     package var busyTimeoutMilliseconds: Int32 = 5_000
     /// How long opening waits for another process to stop being the writer, in milliseconds: long enough for a
     /// relay that is being replaced to finish.
     package var writerLockTimeoutMilliseconds: Int64 = 5_000
-    /// Maximum calls that wait for one thread; further ones fail as `unavailable`.
+    /// Maximum calls waiting for one thread; further calls fail with `unavailable`.
     package var waitingCallsMax = 65_536
     /// Maximum changes that share one transaction.
     package var changesPerTransactionMax = 512
@@ -29,19 +30,19 @@ package struct SQLiteOptions: Sendable {
     package var checkpointPages: Int32 = 1_000
     /// Bytes to which the write-ahead log's file is truncated after it has grown larger.
     package var journalBytesMax = 64 * 1_024 * 1_024
-    /// Page cache of one connection in KiB.
+    /// Page cache per connection, in KiB.
     package var cacheKiB = 8_192
-    /// Bytes of the file that readers map into memory instead of copying pages out of it; 0 copies them all.
+    /// Bytes of the file that readers map into memory instead of copying its pages; 0 copies all pages.
     ///
-    /// The pages belong to the kernel, which shares them between readers and frees them when memory is short.
+    /// The mapped pages belong to the kernel, which shares them between readers and frees them when memory is short.
     package var mappedBytesMax = 1_024 * 1_024 * 1_024
     /// Devices that the writing process caches, so that a busy secret isn't looked up for each event.
     ///
     /// Each takes about 500 bytes; 0 disables the cache.
     package var cachedDevicesMax = 20_000
-    /// How long a cached device is valid, in milliseconds: until then, changes by another program aren't seen.
+    /// How long a cached device is valid, in milliseconds; changes by another program aren't seen before that.
     package var cachedDevicesLifetimeMilliseconds: Int64 = 10_000
-    /// Maximum pages of the database; nil for no limit but the disk's size.
+    /// Maximum pages in the database; nil for no limit but the disk's size.
     package var databasePagesMax: Int?
 
     /// The defaults.

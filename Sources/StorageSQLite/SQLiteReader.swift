@@ -2,8 +2,9 @@ internal import Storage
 
 /// A read-only connection for look-ups, on its own thread.
 ///
-/// Concurrent calls share one read transaction: taking the log's shared lock for each one would cost as much as the
-/// look-up. The transaction begins after all of its calls were made, so each sees what was committed before it.
+/// Concurrent calls share one read transaction: taking the write-ahead log's shared lock for each call would cost as
+/// much as the look-up. The transaction begins after all of its calls were made, so each sees what was committed before
+/// it.
 actor SQLiteReader {
     /// The context of a call.
     struct Session {
@@ -39,7 +40,7 @@ actor SQLiteReader {
             commit: try connection.prepare("COMMIT"))
     }
 
-    /// The steps that a file's schema lacks; used instead of `open` to inspect a file before it is changed.
+    /// The steps missing from a file's schema; used instead of `open` to inspect a file before it is changed.
     func pendingSteps(_ path: String) throws(StorageError) -> [PendingStep] {
         let connection = try SQLiteConnection(path: path, mode: .readOnly, busyTimeoutMilliseconds: 0)
         return try SQLiteSchema.writer.pending(after: try SQLiteSchema.inspect(connection))
@@ -61,7 +62,7 @@ actor SQLiteReader {
         return try output.get()
     }
 
-    /// Answers waiting calls, closes the connection and ends the thread; later calls fail as `closed`.
+    /// Answers waiting calls, closes the connection and ends the thread; later calls fail with `closed`.
     nonisolated func close() async {
         inbox.close()
         await closeSession()
@@ -85,7 +86,7 @@ actor SQLiteReader {
             let together = batch.count > 1 && (try? session.begin.execute()) != nil
             for call in batch { _ = call.run(session) }
             if together { _ = try? session.commit.execute() }
-            // All at once, so that an event loop is woken only once.
+            // Answered together, so that an event loop is woken only once.
             for call in batch { call.finish() }
         }
     }

@@ -1,6 +1,6 @@
 internal import Storage
 
-/// The schema in SQLite: the file's owner, the applied steps, and SQLite's words for it.
+/// The schema in SQLite: the file's owner, the applied steps, and SQLite's SQL for the schema.
 enum SQLiteSchema {
     /// `APNR`: the `PRAGMA application_id` of a relay's file.
     static let applicationID: Int64 = 0x4150_4E52
@@ -31,7 +31,7 @@ enum SQLiteSchema {
         return .adoptable
     }
 
-    /// The version that the steps have reached; requires a relay's file.
+    /// The version that the applied steps have reached; requires a relay's file.
     static func version(_ connection: SQLiteConnection) throws(StorageError) -> Int {
         try connection.integer(SchemaStep.versionQuery).map { Int($0) } ?? 0
     }
@@ -69,7 +69,7 @@ enum SQLiteSchema {
         }
     }
 
-    /// Whether the file is the target of a copy that isn't finished.
+    /// Whether the file is the target of an unfinished copy.
     static func holdsUnfinishedCopy(_ connection: SQLiteConnection) throws(StorageError) -> Bool {
         let marks = TransferSide.marksTable
         let count = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '\(marks)'"
@@ -93,7 +93,7 @@ enum SQLiteSchema {
 // MARK: - SQL
 
 extension SQLiteSchema {
-    /// SQLite's words for the schema.
+    /// SQLite's SQL for the schema.
     static let writer = SchemaWriter(
         isSQLite: true,
         type: { kind, _ in

@@ -11,12 +11,12 @@ final class SQLiteStatement {
     private let handle: OpaquePointer
     private let database: OpaquePointer
     private let columnCount: Int32
-    /// Memory to which bound texts are copied, so that SQLite need not copy each one itself.
+    /// Memory to which bound text is copied, so that SQLite need not copy each value itself.
     private let texts: UnsafeMutableRawBufferPointer
 
     private static let textBytesMax = 16_384
 
-    /// Prepares the statement with this much room for the texts of one use; SQLite copies texts that don't fit.
+    /// Prepares the statement with room for `textBytes` bytes of text per use; SQLite copies text that doesn't fit.
     init(_ sql: String, on connection: SQLiteConnection, textBytes: Int?) throws(StorageError) {
         var prepared: OpaquePointer?
         let status = unsafe sqlite3_prepare_v3(
@@ -70,10 +70,10 @@ final class SQLiteStatement {
 @safe
 struct SQLiteBinder {
     private let handle: OpaquePointer
-    /// The statement's memory, which keeps texts until its next use.
+    /// The statement's memory, which keeps bound text until the statement's next use.
     private let texts: UnsafeMutableRawBufferPointer
     private var textsUsed = 0
-    /// The digest bound last, and its text: rows of one statement often have the same hash.
+    /// The digest bound last, and its text; a statement's rows often have the same hash.
     private var lastDigest: (value: Digest256, text: UnsafeMutableRawPointer)?
     private var index: Int32 = 0
     private(set) var status = SQLITE_OK
@@ -161,7 +161,7 @@ struct SQLiteBinder {
         }
     }
 
-    /// Room for a text in the statement's memory; nil if none is left.
+    /// Space for text in the statement's memory; nil if none is left.
     private mutating func take(_ count: Int) -> UnsafeMutableRawPointer? {
         guard let base = unsafe texts.baseAddress, unsafe count <= texts.count - textsUsed else {
             return nil
@@ -170,7 +170,7 @@ struct SQLiteBinder {
         return unsafe base + textsUsed
     }
 
-    /// No destructor (`SQLITE_STATIC`): the statement owns the memory.
+    /// Binds without a destructor (`SQLITE_STATIC`): the statement owns the memory.
     private func bindKept(_ index: Int32, _ text: UnsafeMutableRawPointer, _ count: Int) -> Int32 {
         unsafe sqlite3_bind_text(
             handle, index, text.assumingMemoryBound(to: CChar.self), Int32(count), nil)
@@ -188,7 +188,7 @@ struct SQLiteBinder {
 
 /// A statement's current row; valid only while it is being handled.
 ///
-/// A column with an unexpected type or invalid UTF-8 is `corrupt`, because this program didn't write it.
+/// A column with an unexpected type or invalid UTF-8 throws `corrupt`, because this program didn't write it.
 @safe
 struct SQLiteRow: ~Copyable {
     private let handle: OpaquePointer
@@ -224,11 +224,12 @@ struct SQLiteRow: ~Copyable {
         return text
     }
 
-    /// A text without NULs; nil if the column isn't text or contains a NUL.
+    /// The column's text; nil if the column isn't text or contains a NUL.
     private func validText(_ column: Int32) -> String? {
         guard let bytes = unsafe sqlite3_column_text(handle, column) else { return nil }
         let count = unsafe Int(sqlite3_column_bytes(handle, column))
-        // Much faster than validating a buffer; shorter than the column only if the column contains a NUL.
+        // Much faster than validating a buffer. The result is shorter than the column only if the column contains a
+        // NUL.
         let text = unsafe bytes.withMemoryRebound(to: CChar.self, capacity: count + 1) {
             unsafe String(validatingCString: $0)
         }
@@ -237,7 +238,7 @@ struct SQLiteRow: ~Copyable {
 
     /// The column as text, whatever its type, with U+FFFD for invalid UTF-8.
     ///
-    /// For rows that another program may have written; one invalid row must not affect others.
+    /// For rows that another program may have written: one invalid row must not affect others.
     func repairedText(_ column: Int32) -> String {
         guard let bytes = unsafe sqlite3_column_text(handle, column) else { return "" }
         let count = unsafe Int(sqlite3_column_bytes(handle, column))
@@ -272,6 +273,6 @@ struct SQLiteRow: ~Copyable {
     func wrong(_ column: Int32) -> StorageError {
         let name =
             unsafe sqlite3_column_name(handle, column).map { unsafe String(cString: $0) } ?? "\(column)"
-        return .corrupt(logDetail: "the column \(name) holds what can't be read")
+        return .corrupt(logDetail: "the column \(name) contains data that can't be read")
     }
 }

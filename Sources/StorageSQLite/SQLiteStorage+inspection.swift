@@ -1,10 +1,10 @@
 package import Storage
 
 extension SQLiteStorage {
-    /// Inspects a file without changing it, also while a relay writes to it; doesn't create a missing file.
+    /// Inspects a file without changing it, even while a relay is writing to it; doesn't create a missing file.
     ///
-    /// Throws the error that prevented reading it, `foreignDatabase`, `schemaTooNew`, `unfinishedCopy`, or why no file
-    /// could be created.
+    /// Throws the error that prevented reading the file or that would prevent creating it, or `foreignDatabase`,
+    /// `schemaTooNew` or `unfinishedCopy`.
     package static func inspection(
         at location: SQLiteLocation, id: UUIDv7, now: EpochMilliseconds
     ) async throws(StorageError) -> DatabaseInspection {
@@ -27,7 +27,7 @@ extension SQLiteStorage {
 }
 
 extension SQLiteReader {
-    /// Used instead of `open`, on the reader's thread.
+    /// Inspects the file on the reader's thread; used instead of `open`.
     fileprivate func inspection(
         _ path: String, id: UUIDv7, now: EpochMilliseconds
     ) throws(StorageError) -> DatabaseInspection {
@@ -53,7 +53,7 @@ extension SQLiteReader {
         case .held(let process): return .heldBy(process: process)
         case .free(let free): lock = free
         }
-        // Holds the lock, so that no relay becomes the writer in the meantime.
+        // Keeps the lock, so that no relay becomes the writer in the meantime.
         return withExtendedLifetime(lock) {
             do throws(StorageError) {
                 // SQLite and the relay create other files in the same directory.

@@ -4,7 +4,7 @@ package import Storage
 
 /// The `Storage` contract on a SQLite file, with one writing thread and a few reading threads.
 ///
-/// Every call hops to a thread and back to the caller's executor, together with other calls that wait there. `Storage`
+/// Every call hops to a thread, together with other calls waiting for it, and back to the caller's executor. `Storage`
 /// documents the calls.
 package final class SQLiteStorage: SQLStorage {
     /// The migration steps applied when the database was opened; empty if its schema was current.
@@ -13,7 +13,7 @@ package final class SQLiteStorage: SQLStorage {
 
     private let writer: SQLiteWriter?
     private let readers: [SQLiteReader]
-    /// Empty in a process that only reads, because it doesn't see changes.
+    /// Empty in a process that only reads, because that process doesn't learn of changes.
     let cache: Guarded<DeviceCache>
 
     private init(
@@ -30,8 +30,8 @@ package final class SQLiteStorage: SQLStorage {
 
     /// Opens a database; creates the file and brings its schema up to date as `options.access` allows.
     ///
-    /// Throws `inUse` if another process is its writer, or `foreignDatabase`, `schemaTooNew`, `schemaTooOld`,
-    /// `readOnly`, `unfinishedCopy` or another error; then nothing stays open.
+    /// Throws `inUse` if another process is the file's writer, or `foreignDatabase`, `schemaTooNew`, `schemaTooOld`,
+    /// `readOnly`, `unfinishedCopy` or another error; nothing then stays open.
     ///
     /// One process writes; others can read at the same time:
     ///
@@ -72,7 +72,9 @@ package final class SQLiteStorage: SQLStorage {
         }
     }
 
-    /// The steps that opening a database for writing would apply; only reads the file, which need not exist.
+    /// The steps that opening a database for writing would apply.
+    ///
+    /// Only reads the file, which need not exist.
     package static func pendingSteps(
         at location: SQLiteLocation
     ) async throws(StorageError) -> [PendingStep] {
@@ -90,7 +92,7 @@ package final class SQLiteStorage: SQLStorage {
         }
     }
 
-    /// The writer is last: only it may copy the log into the database.
+    /// The writer is closed last: only it may copy the write-ahead log into the database.
     package func close() async {
         cache.withLock { $0.end() }
         for reader in readers { await reader.close() }
@@ -111,7 +113,7 @@ package final class SQLiteStorage: SQLStorage {
         return load
     }
 
-    /// The number of changes that wait for the writer.
+    /// The number of changes waiting for the writer.
     package var waitingChanges: Int { writer?.load ?? 0 }
 
     package func read<Output: Sendable>(
@@ -212,7 +214,7 @@ extension SQLiteStorage {
         }
     }
 
-    /// A reader chooses the pushes, so that a long queue doesn't delay changes.
+    /// Chooses the pushes on a reader, so that a long queue doesn't delay changes.
     package func claimPushes(
         dueAt now: EpochMilliseconds, lease: PushLease, limit: Int, scope: ClaimScope
     ) async throws(StorageError) -> [ClaimedPush] {

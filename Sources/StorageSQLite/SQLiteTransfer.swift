@@ -1,11 +1,11 @@
 package import Storage
 
-/// A SQLite file as one side of a copy; `inUse` if a relay writes to it.
+/// A SQLite file as one side of a copy; throws `inUse` if a relay is writing to it.
 package enum SQLiteTransfer {
     private static let busyMilliseconds: Int32 = 5_000
     private static let lockMilliseconds: Int64 = 300
 
-    /// The file at a location, only for reading; while the result exists, no relay becomes its writer.
+    /// The file at a location, opened only for reading; while the result exists, no relay can become the file's writer.
     package static func source(_ location: SQLiteLocation) throws(StorageError) -> TransferSide {
         let path = try DatabaseFile.find(location.path)
         let connection = try SQLiteConnection(

@@ -2,11 +2,11 @@ internal import Glibc
 internal import Instruments
 internal import Storage
 
-/// The only connection that changes the database and checkpoints its log, on its own thread.
+/// The only connection that changes the database and checkpoints its write-ahead log, on its own thread.
 ///
-/// Concurrent calls share one transaction and so one fsync; each runs in a savepoint, so that a failing call rolls back
-/// only its own changes. If a call ends the transaction (on a full disk), the others run again without it. No call is
-/// answered before its commit.
+/// Concurrent calls share one transaction, and so one fsync. Each runs in a savepoint, so that a failing call rolls
+/// back only its own changes. If a call ends the transaction (on a full disk), the others run again without it. No call
+/// is answered before its commit.
 actor SQLiteWriter {
     /// The context of a call.
     struct Session {
@@ -44,7 +44,7 @@ actor SQLiteWriter {
         guard try !SQLiteSchema.holdsUnfinishedCopy(connection) else { throw .unfinishedCopy }
         try configure(connection)
         let steps = pending.isEmpty ? [] : try SQLiteSchema.migrate(connection)
-        // The leases' owners are dead.
+        // The leases' owners have exited: this process is now the only writer.
         for statement in Self.endLeases { try connection.execute(statement) }
         session = Session(
             connection: connection,
@@ -82,7 +82,7 @@ actor SQLiteWriter {
         return try output.get()
     }
 
-    /// Commits waiting calls, closes the connection, releases the file and ends the thread; later calls fail as
+    /// Commits waiting calls, closes the connection, releases the file and ends the thread; later calls fail with
     /// `closed`.
     nonisolated func close() async {
         inbox.close()
@@ -134,7 +134,7 @@ actor SQLiteWriter {
                 for call in calls { call.finish() }
                 continue
             }
-            // On a full disk, the log's pages may still fit into the database, after which the log's space can be
+            // On a full disk, the write-ahead log's pages may still fit into the database; the log's space can then be
             // reused.
             if case .full = failure.error, mayMakeRoom {
                 mayMakeRoom = false
@@ -158,7 +158,7 @@ actor SQLiteWriter {
         }
     }
 
-    /// Why a transaction was rolled back together with all of its calls' changes.
+    /// The failure that rolled back a transaction, with the changes of all its calls.
     private struct LostTransaction {
         let error: StorageError
         /// The index of the call that ended it; `nil` if the transaction couldn't be begun or committed.
@@ -172,7 +172,7 @@ actor SQLiteWriter {
         return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
     }
 
-    /// Runs all calls in one transaction and commits it; after a failure nothing has changed.
+    /// Runs all calls in one transaction and commits it; a failure leaves everything unchanged.
     private func attempt(
         _ calls: ArraySlice<SQLiteCall<Session>>, _ session: Session
     ) -> LostTransaction? {
@@ -193,8 +193,8 @@ actor SQLiteWriter {
 
     /// Copies a long write-ahead log into the database, outside of commits, so that no call waits for this.
     ///
-    /// If this fails (on a full disk), the log only grows; the next commit reports the error and the next batch tries
-    /// again.
+    /// If this fails, such as on a full disk, the log only grows; the next commit reports the error and the next batch
+    /// tries again.
     private func checkpointIfDue(_ connection: SQLiteConnection) {
         guard connection.pagesInLog >= options.checkpointPages else { return }
         try? connection.checkpoint()

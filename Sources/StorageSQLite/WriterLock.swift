@@ -3,10 +3,10 @@ internal import Storage
 
 /// The right to be a database file's only writer: an flock(2) on a file next to it, held until `deinit`.
 ///
-/// SQLite before 3.51.3 can damage a write-ahead log that two connections reset, so a second process must not even try.
-/// The lock isn't on the database itself: closing any descriptor of that file would drop SQLite's own locks on it. The
-/// kernel releases the lock when the process dies, so a leftover lock file has no effect. Nothing removes the
-/// file: a process could lock the removed one.
+/// SQLite before 3.51.3 can damage a write-ahead log that two connections reset, so a second process must not even try
+/// to write. The lock isn't on the database itself: closing any descriptor of that file would drop SQLite's own locks
+/// on it. The kernel releases the lock when the process dies, so a leftover lock file has no effect. The file is never
+/// removed, because a process could then hold a lock on the removed file.
 @safe
 final class WriterLock {
     private let descriptor: Int32
@@ -18,7 +18,7 @@ final class WriterLock {
 
     private static let suffix = "-writer"
 
-    /// Takes the lock, retrying for a while; `inUse` names the process that holds it.
+    /// Takes the lock, retrying for a while; throws `inUse` with the ID of the process that holds it.
     init(forDatabase database: String, waitingMilliseconds: Int64) throws(StorageError) {
         let path = Self.path(forDatabase: database)
         let deadline = ContinuousClock.now + .milliseconds(waitingMilliseconds)
@@ -52,7 +52,7 @@ final class WriterLock {
 
     /// Takes the lock if its file exists and no process holds it, without changing anything; for inspecting a database.
     ///
-    /// The first writer of a database creates the lock file, so without the file there is no writer.
+    /// A database's first writer creates the lock file, so if there is no lock file, there is no writer.
     private init?(lookingAt path: String) throws(StorageError) {
         descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -67,13 +67,14 @@ final class WriterLock {
 
     /// The state of a database's lock.
     enum Look {
-        /// No process holds the lock, and if the lock file exists, none can take it during the lifetime of this value.
+        /// No process holds the lock and, if the lock file exists, no other process can take it while this value
+        /// exists.
         case free(WriterLock?)
-        /// The ID of the process that writes the database.
+        /// The database has a writer, the process with this ID.
         case held(process: String)
     }
 
-    /// Determines whether a process writes a database; creates no file.
+    /// Determines whether a database has a writer; creates no file.
     static func look(atDatabase database: String) throws(StorageError) -> Look {
         do throws(StorageError) {
             return .free(try WriterLock(lookingAt: path(forDatabase: database)))
@@ -83,8 +84,8 @@ final class WriterLock {
         }
     }
 
-    /// Unlocks, rather than only closing: a child process keeps a copy of the descriptor, and with it the lock, between its
-    /// fork and its exec.
+    /// Unlocks instead of only closing the descriptor: between fork and exec, a child process keeps a copy of the
+    /// descriptor and so the lock.
     deinit {
         guard descriptor >= 0 else { return }
         _ = flock(descriptor, LOCK_UN)
@@ -125,9 +126,9 @@ enum DatabaseFile {
         return try find(path)
     }
 
-    /// Gives a file created by root to the directory's owner, as SQLite does with the files that it adds.
+    /// Makes the directory's owner the owner of a file created by root, as SQLite does with the files that it adds.
     ///
-    /// Otherwise, a service that runs as another user could no longer open it, and would report that.
+    /// Otherwise, a service running as another user could no longer open the file.
     static func give(_ descriptor: Int32, toOwnerOf path: String) {
         guard geteuid() == 0 else { return }
         var around = stat()
@@ -141,7 +142,7 @@ enum DatabaseFile {
         path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     }
 
-    /// The path without symbolic links of an existing file.
+    /// The path of an existing file, without symbolic links.
     static func find(_ path: String) throws(StorageError) -> String {
         guard let existing = resolve(path) else { throw StorageError.systemCall("finding \(path)", errno) }
         return existing

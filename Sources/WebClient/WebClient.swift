@@ -203,7 +203,7 @@ private final class EasyHandle {
         unsafe relay_curl_set_number(handle, option, value)
     }
 
-    /// Sets a time limit in milliseconds; zero is none.
+    /// Sets a time limit in milliseconds; zero means none.
     private func set(_ option: CURLoption, _ limit: Duration) {
         set(option, limit > .zero ? max(1, Int(limit / .milliseconds(1))) : 0)
     }

@@ -1,4 +1,4 @@
-/// An HTTP request of a command.
+/// An HTTP request sent by a program.
 package struct WebRequest: Sendable {
     /// Which certificates a request trusts.
     package enum Trust: Sendable, Equatable {
@@ -10,7 +10,7 @@ package struct WebRequest: Sendable {
         case anyone
     }
 
-    /// The whole URL, `http` or `https`.
+    /// The full URL, `http` or `https`.
     package var url: String
     /// The Unix socket to connect to instead of the URL's host and port.
     package var unixPath: String?
@@ -32,11 +32,11 @@ package struct WebRequest: Sendable {
     package var isLocal = false
     /// The time limit for the whole request; zero for none, for streams.
     package var timeout: Duration
-    /// The longest time without a byte of the response; `nil` for no limit of its own.
+    /// How long the response may be silent; `nil` for no separate limit.
     package var silenceLimit: Duration?
     /// The time limit for name resolution, connection and TLS.
     package var connectTimeout: Duration = .seconds(10)
-    /// The maximum size of the response body; a longer one is an error.
+    /// The maximum size of the response body; a longer body is an error.
     package var answerBytesMax = 1 << 20
 
     /// Creates a request for a URL.
@@ -81,7 +81,7 @@ package struct WebAnswer: Sendable, Equatable {
     }
 }
 
-/// Takes the body of a streamed response, on the request's thread.
+/// Receives the body of a streamed response, on the request's thread.
 package protocol WebStreamReader: Sendable {
     /// Called once, before the first bytes; false ends the request.
     func begin(_ answer: WebAnswer) -> Bool
@@ -109,6 +109,6 @@ package struct WebFailure: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// The kind of failure.
     package let kind: Kind
-    /// libcurl's message, which contains no more of the request than host and port.
+    /// libcurl's message, which contains no more of the request than its host and port.
     package let description: String
 }

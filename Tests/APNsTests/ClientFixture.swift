@@ -11,11 +11,11 @@ final class ClientFixture {
     let server: ScriptedServer
     let client: Client
     let watch: Watch
-    /// The outcomes by the pushes' `apns-id`, in order; a push with two fails the test.
+    /// The outcomes by `apns-id`, in order; a push with two outcomes fails the test.
     private(set) var outcomes: [String: [Outcome]] = [:]
     private(set) var events: [ClientConnectionEvent] = []
     private(set) var sent = 0
-    /// The client's wall clock in seconds since 1970; changing only this sets the clock.
+    /// The client's wall clock in seconds since 1970; changing only this simulates setting the clock.
     var date: Int64 = 1_800_000_000
     private var monotonicSeconds: UInt64 = 1_000
 
@@ -32,7 +32,7 @@ final class ClientFixture {
         self.server = server
         var settings = ClientSettings()
         settings.backoffBase = .milliseconds(10)
-        // The machine may be slow; tests of deadlines set their own.
+        // The machine may be slow; tests of deadlines set shorter ones.
         settings.pushTimeout = .seconds(60)
         change(&settings)
         let watch = Watch(on: loop)
@@ -95,7 +95,7 @@ final class ClientFixture {
         outcomes.values.joined().reduce(into: [:]) { $0[$1.kind, default: 0] += 1 }
     }
 
-    /// Checks what must always hold: each push has one outcome, none is handled twice, accepted ones exactly once.
+    /// Checks the invariants: each push has one outcome, none is handled twice, accepted ones are handled exactly once.
     func expectSound() {
         #expect(outcomes.count == sent)
         #expect(outcomes.values.allSatisfy { $0.count == 1 }, "a push had two outcomes")

@@ -80,7 +80,7 @@ struct ClientInteroperabilityTests {
             let goAways = client.statistics.goAways["Shutdown"] ?? 0
             await client.stop(deadline: .seconds(2))
             let books = try JSON.parse(Array(server.stop().utf8), maxBytes: 10_000)
-            // Two with Node 20 and newer; older versions can't send GOAWAY safely, which the script checks.
+            // Two connections with Node 20 and newer; older versions can't send GOAWAY safely, which the script checks.
             #expect(books["goAways"]?.int == Int(goAways))
             #expect(books["ids"]?.int == 3000)
             #expect(books["twice"]?.int == 0)

@@ -207,7 +207,7 @@ struct ClientTests {
                 #expect(connections.count == 2)
                 await fixture.end(on: loop)
             }
-            // Objects released at the end of a turn are gone two turns later.
+            // Objects released at the end of a turn are freed two turns later.
             for _ in 0..<2 { await Task.yield() }
             #expect(client == nil)
             #expect(connections.allSatisfy { $0.connection == nil })

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The client and the provider token", .timeLimit(.minutes(5)))
 struct ClientTokenTests {
-    /// Answers 403 with a reason to the first token and 200 to any other; records which connection carried which token.
+    /// Responds to the first token with 403 and a reason, and to any other with 200; records each connection's tokens.
     private static func refuseFirst(_ reason: String, at server: ScriptedServer) {
         var first: String?
         server.onRequest = { incoming in

@@ -4,7 +4,7 @@ import HTTP2Testing
 import Network
 import Testing
 
-/// Failures between client and server: no push may be lost, none accepted twice.
+/// Failures between client and server: no push may be lost, and none accepted twice.
 @Suite("The client with failing servers", .timeLimit(.minutes(5)))
 struct ClientTroubleTests {
     @Test("the stream limit rises from 1 to 1000 under load")
@@ -215,7 +215,7 @@ struct ClientTroubleTests {
                 if fixture.sent < 600 { try? fixture.send(1, then: sendOn) }
             }
             try fixture.send(10, then: sendOn)
-            // Load that doesn't wait for answers continues while the connection is silent.
+            // Load that doesn't wait for responses continues while the connection is silent.
             _ = await fixture.watch.wait(on: loop) { fixture.sent >= 60 }
             try fixture.send(100)
             _ = await fixture.watch.wait(on: loop) { fixture.sent >= 600 }
@@ -251,7 +251,7 @@ struct ClientTroubleTests {
             await fixture.settle(on: loop)
             fixture.expectSound()
             let lost = fixture.tally[.unknown(.connectionClosed)] ?? 0
-            // Ten, or more if the machine is so slow that a healthy server seems silent too.
+            // Ten, or more if the machine is so slow that even a healthy server seems silent.
             #expect(lost >= 10 && lost.isMultiple(of: 10))
             #expect(fixture.tally[.accepted] == 100 - lost)
             await fixture.end(on: loop)

@@ -39,7 +39,7 @@ private struct Model {
     var arrived = 0
     /// Whether servers still misbehave; at the end they all recover.
     var isHostile = true
-    /// Whether open connections then allow no more streams; new ones do.
+    /// Whether open connections allow no more streams once servers behave; new connections always do.
     let leavesNoStreams: Bool
 
     init(seed: UInt64, leavesNoStreams: Bool) {
@@ -88,7 +88,7 @@ private struct Model {
         perform()
     }
 
-    /// A step of a well-behaved world: connections open, pushes are answered, time passes.
+    /// Performs a step with well-behaved servers: connections open, pushes are answered, time passes.
     private mutating func calmStep() {
         if let index = pick({ $0.phase == .connecting }) {
             connect(index)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Connections on which the server allows no streams", .timeLimit(.minutes(2)))
 struct PoolStreamLimitTests {
-    /// A pool with the maximum number of connections, which had served for a minute when their limit dropped to 0.
+    /// A pool with the maximum number of connections, which had been in use for a minute when their limit dropped to 0.
     private func dropped(_ count: Int) -> Pool {
         var pool = Pool.primed(limit: 1) { $0.connectionsMax = count }
         for _ in 0..<(2 * count) { _ = pool.push() }
@@ -117,8 +117,8 @@ struct PoolStreamLimitTests {
         #expect(pool.actions().contains(.retire(0, .noStreams)))
     }
 
-    /// A pool whose server opens every connection and allows no stream on it, with a push each `every` that waits for
-    /// `patience` at most; the moments at which connections were opened.
+    /// Simulates a server that opens every connection but allows no stream on it, with a push each `every` that waits
+    /// at most `patience`; returns the moments at which connections were opened.
     private func opened(in time: Duration, every: Duration, patience: Duration) -> [Duration] {
         var pool = Pool()
         let start = pool.now

@@ -3,7 +3,7 @@ import JSON
 import Network
 import Testing
 
-/// A time this many seconds after the start of the test, on both clocks.
+/// The time this many seconds after the start of the test, on both clocks.
 func time(_ seconds: Int64, suspended: Int64 = 0) -> TokenTime {
     TokenTime(
         epochSeconds: 1_800_000_000 + seconds + suspended,

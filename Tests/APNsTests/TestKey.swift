@@ -63,7 +63,7 @@ final class TestKey {
         get throws { try text { PEM_write_bio_PUBKEY($0, key) } }
     }
 
-    /// The PKCS#8 with the public half of another key.
+    /// The private key in PKCS#8 with the public half of another key.
     func mismatchedPEM(_ other: TestKey) throws -> String {
         let pointBytes = 65
         let der = try Self.der(pem).dropLast(pointBytes) + Self.der(other.pem).suffix(pointBytes)

@@ -1,5 +1,5 @@
-// A server on Node's HTTP/2 implementation that imitates APNs: one stream at first, then many, and GOAWAY under load.
-// Counts every apns-id; prints its port first and its counts at the end.
+// A server on Node's HTTP/2 implementation that imitates APNs: first one stream, then many, and GOAWAY under load.
+// Counts every apns-id; prints its port first and its counts before it exits.
 import http2 from 'node:http2'
 import { readFileSync } from 'node:fs'
 

@@ -3,7 +3,7 @@ import Network
 import Testing
 import WebClient
 
-/// The example of WebClient's documentation, line by line; the bridge is one of its users.
+/// The example in WebClient's documentation, line by line; the bridge is one of WebClient's users.
 @Suite("Example of WebClient", .timeLimit(.minutes(2)))
 struct ExampleTests {
     @Test("a request is sent and its response checked")

@@ -1,4 +1,4 @@
-// The HTTP reference: libevent's server with one thread, giving the relay's answers.
+// The HTTP reference: libevent's server with one thread, which returns the relay's responses.
 // Usage: evhttp PORT
 #include <event2/buffer.h>
 #include <event2/event.h>
@@ -20,7 +20,7 @@ static void health(struct evhttp_request *request, void *context) {
     answer(request, 200, "OK", "{\"ok\":true}");
 }
 
-// The relay's answer to a body that is not JSON. This server doesn't parse the body.
+// The relay's response to a body that is not JSON. This server doesn't parse the body.
 static void refusal(struct evhttp_request *request, void *context) {
     (void)context;
     answer(request, 400, "Bad Request",

@@ -18,7 +18,7 @@ DEADLINE = 20  # seconds for one page
 PAGE = pathlib.Path(__file__).with_name("page.html").read_text()
 
 BLOCKED = {"blocked": True}
-# What a page of a listed origin gets; the last two events are over the limit of two a minute.
+# What a page of a listed origin can do; the last two events exceed the limit of two a minute.
 ALLOWED = {
     "event": {"status": 200, "sent": 1, "id": "page-1"},
     "health": {"status": 200, "id": "page-2"},
@@ -50,14 +50,14 @@ class Pages(http.server.BaseHTTPRequestHandler):
 
 
 def visit(host: str) -> dict:
-    """Opens the page under a name and returns what its script reports."""
+    """Opens the page under a host name and returns what its script reports."""
     command = [
         "chromium", "--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
         "--disable-background-networking", "--disable-component-update", f"--user-data-dir={PROFILE}-{host}",
         "--host-resolver-rules=MAP *.example 127.0.0.1", "--no-proxy-server",
     ]
     if os.geteuid() == 0:
-        command.append("--no-sandbox")  # Chromium's sandbox doesn't work for root
+        command.append("--no-sandbox")  # Chromium's sandbox doesn't work as root
     log = open(f"{PROFILE}-{host}.log", "w+")
     browser = subprocess.Popen(
         command + [f"http://{host}:{PORT}/"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)

@@ -1,9 +1,9 @@
 package import Foundation
 import Glibc
 
-/// A program that runs as a process, and as the leader of a process group.
+/// A program running as a process, which leads its own process group.
 ///
-/// Foundation's `Process` now and then hangs or crashes when programs start and end in quick succession.
+/// Foundation's `Process` occasionally hangs or crashes when programs start and end in quick succession.
 package struct ChildProcess: Sendable {
     package let processIdentifier: Int32
 
@@ -16,7 +16,7 @@ package struct ChildProcess: Sendable {
         }
     }
 
-    /// Starts a program, which inherits the given descriptors only; the others of the three are `/dev/null`.
+    /// Starts a program, which inherits only the given descriptors; its other standard streams are `/dev/null`.
     ///
     /// - Parameter environment: By default the test's own.
     package init(
@@ -37,7 +37,7 @@ package struct ChildProcess: Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // A child inherits the thread's mask, and a loop's thread blocks every signal, the one that ends it too.
+        // A child inherits the thread's signal mask, and a loop's thread blocks every signal, even SIGTERM.
         var none = sigset_t()
         sigemptyset(&none)
         var all = sigset_t()
@@ -56,9 +56,9 @@ package struct ChildProcess: Sendable {
         processIdentifier = child
     }
 
-    /// Waits for the end, once: the exit status, or the negative number of the signal that ended it.
+    /// Waits for the process to end and returns its exit status, or the negative number of the signal that ended it.
     ///
-    /// Blocks.
+    /// Blocks. Call it once.
     package func waitForEnd() -> Int32 {
         var status: Int32 = 0
         while waitpid(processIdentifier, &status, 0) < 0, errno == EINTR {}
@@ -66,7 +66,7 @@ package struct ChildProcess: Sendable {
         return signal == 0 ? (status >> 8) & 0xff : -signal
     }
 
-    /// As ``waitForEnd()``, without blocking.
+    /// Waits like ``waitForEnd()``, but without blocking.
     package func ended() async -> Int32 {
         await onThread { waitForEnd() }
     }
@@ -78,7 +78,7 @@ package struct ChildProcess: Sendable {
         package let errors: String
     }
 
-    /// Runs a program to its end; kills it after `deadline` seconds, which is exit status 124 or 137 (timeout(1)).
+    /// Runs a program to completion; kills it after `deadline` seconds, with exit status 124 or 137 (timeout(1)).
     ///
     /// Blocks.
     package static func run(
@@ -99,7 +99,7 @@ package struct ChildProcess: Sendable {
         return Result(status: status, output: texts[1], errors: texts[2])
     }
 
-    /// As ``run(_:_:environment:input:deadline:)``, without blocking.
+    /// Runs a program like ``run(_:_:environment:input:deadline:)``, but without blocking.
     package static func finished(
         _ path: String, _ arguments: [String] = [], environment: [String: String]? = nil,
         input: Data = Data(), deadline: Int = 60

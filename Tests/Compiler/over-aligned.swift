@@ -1,5 +1,5 @@
-// Crashes when optimised by Swift 6.3: a value that is aligned to 32 bytes lives in an async function, whose memory is
-// aligned to 16. A right compiler prints "right".
+// Crashes when optimised by Swift 6.3: a value aligned to 32 bytes lives in an async function, whose memory is only
+// aligned to 16. A correct compiler prints "right".
 
 struct Wide: Sendable {
     var rows = 0

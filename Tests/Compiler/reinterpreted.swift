@@ -1,5 +1,5 @@
 // Returns the same garbage for every argument when optimised by Swift 6.3: the bytes of a variable are read through its
-// own address as another type, and the optimiser drops the store to the variable. A right compiler prints "right".
+// own address as another type, and the optimiser drops the store to the variable. A correct compiler prints "right".
 
 typealias Bytes = (UInt8, UInt8, UInt8, UInt8)
 

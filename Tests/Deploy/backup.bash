@@ -1,10 +1,10 @@
-# Checks that a backup taken under load restores everything answered before it began. Source it after common.bash; $url
-# and $control are the relay's and the simulator's.
+# Checks that a backup taken under load restores everything confirmed before it began. Source it after common.bash; $url
+# and $control are the URLs of the relay and the simulator.
 #
 #   begin_load          registers phones at $url, one after the other, in the background
 #   answered_so_far     waits for enough registrations and prints their number
 #   end_load
-#   check_restored N    the first N phones get pushes
+#   check_restored N    checks that the first N phones get pushes
 
 load_phones_per_secret=25
 load_least=60                    # minimum number of registered phones before a backup begins

@@ -1,7 +1,7 @@
-# Shared by the checks of image, package and source. Source it in the repository's root.
+# Shared by the image, package and source checks. Source it in the repository's root.
 
-start_deadline=30                # seconds for a program to serve
-cache=.build-deploy              # Debian base systems, container storage: made again when ./dev clean took it
+start_deadline=30                # seconds for a program to start serving
+cache=.build-deploy              # Debian base systems, container storage: created again after ./dev clean removed it
 release=${DEBIAN_RELEASE:-bookworm}
 base=$cache/base-$release.tar
 
@@ -22,7 +22,7 @@ await() {
 # Prints the version of this source, which has an entry in CHANGELOG.md.
 relay_version() { sed -n 's/.*current = "\(.*\)"/\1/p' Sources/Programs/Version.swift; }
 
-# Creates $base, a minimal Debian, from the machine's package sources if they are of the same release, or its mirror.
+# Creates $base, a minimal Debian, from the machine's package sources if they are for the same release, or else its mirror.
 need_base() {
     local sources=()
     mkdir -p "$cache"
@@ -69,7 +69,7 @@ page_secret=Kx3s0Q9-secret-of-yours
 page_token=00fc13ad
 page_key=AuthKey_KEY1234567.p8
 
-# with_apple BIN SCRIPT [ARGUMENT...]: runs a script again with a simulator that serves under Apple's name, so that the pages'
+# with_apple BIN SCRIPT [ARGUMENT...]: runs a script again with a simulator that serves under Apple's host name, so that the pages'
 # settings work unchanged. In the script, $apple is the address for api.push.apple.com, $apple_ca its certificate, and
 # $page_key is beside it.
 with_apple() {
@@ -84,7 +84,7 @@ with_apple() {
     done
 }
 
-# copy_source DIRECTORY: copies the repository without build output.
+# copy_source DIRECTORY: copies the repository without its build output.
 copy_source() {
     tar -c --exclude-vcs --exclude='./.build*' --exclude=./.run --exclude='*.deb' . | tar -x -C "$1"
 }
@@ -109,14 +109,14 @@ next_push() {
     [ "$(page_pushes)" = $((before + 1)) ] || die "the phone got $(($(page_pushes) - before)) pushes instead of 1"
 }
 
-# Prints the duration of a part of the check.
+# Prints how long a part of the check took.
 part_began=$SECONDS
 part() {
     printf '   %s: %d s\n' "$1" $((SECONDS - part_began))
     part_began=$SECONDS
 }
 
-# check_program RELAY: checks that the program is linked with hardening, and prepared by deploy/strip.
+# check_program RELAY: checks that the program is linked with hardening and was prepared by deploy/strip.
 check_program() {
     local dynamic headers
     dynamic=$(readelf -dW "$1") headers=$(readelf -hlW "$1")

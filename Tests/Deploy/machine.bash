@@ -1,4 +1,4 @@
-# Runs a Debian machine without the relay in a directory. Source it after common.bash. Requires root.
+# Runs a Debian machine without the relay from a directory. Source it after common.bash. Requires root.
 #
 #   make_machine DIR     creates its root: Debian's base system, systemd and an operator's files
 #   boot_machine         starts its systemd with systemd-nspawn
@@ -8,10 +8,10 @@
 # If systemd can't run in a container (no cgroups), a substitute for systemctl starts the unit's command without its
 # hardening and prints a notice.
 
-machine=                         # its directory
+machine=                         # the machine's directory
 machine_base=$cache/machine-$release.tar
 machine_nspawn=                  # the process ID of systemd-nspawn
-machine_leader=                  # the process ID of its systemd here; empty with the substitute
+machine_leader=                  # the process ID of the machine's systemd on this host; empty with the substitute
 machine_path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 need_machine_base() {
@@ -36,7 +36,7 @@ need_machine_base() {
     rm -rf "$part"
 }
 
-# Prepares devices, names and a policy against starting services while packages are installed before systemd runs.
+# Prepares devices, names and a policy against starting services while packages are installed, before systemd runs.
 prepare_machine() {
     mkdir -p "$machine/dev"
     [ -e "$machine/dev/null" ] || mknod -m 666 "$machine/dev/null" c 1 3
@@ -51,7 +51,7 @@ in_root() {
         env -i HOME=/root PATH="$machine_path" DEBIAN_FRONTEND=noninteractive "$@"
 }
 
-# make_machine DIR: the machine resolves Apple's name to the simulator and trusts its certificate. /root has the key from
+# make_machine DIR: the machine resolves Apple's name to the simulator and trusts its certificate. /root contains the key from
 # Apple; apt-get assumes yes, and the editor fills in three settings.
 make_machine() {
     need_machine_base

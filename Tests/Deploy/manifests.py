@@ -1,5 +1,5 @@
-"""Checks Kubernetes manifests from standard input against the schemas, the settings and what the relay needs; then that each
-check finds a fault.
+"""Checks Kubernetes manifests from standard input against the schemas, the settings and the relay's requirements; then checks
+that each check finds a fault.
 
 usage: manifests.py INSTALLATION, in an environment with the packages of kubernetes.txt
 """
@@ -16,7 +16,7 @@ import kubernetes_validate
 import yaml
 from cloudcoil.models.prometheus_operator.v1 import ServiceMonitor
 
-# The oldest version that docs/operate/install.md names, and the newest that the package knows.
+# The oldest version that docs/operate/install.md supports, and the newest that the package contains.
 VERSIONS = ("1.30", kubernetes_validate.latest_version())
 SCHEMAS = files("kubernetes_validate") / f"kubernetes-json-schema/v{VERSIONS[1]}-local-strict"
 CLOSING = 10  # seconds to close the database, as in deploy/relay.service
@@ -28,7 +28,7 @@ COMMON = {"Namespace", "ServiceAccount", "ConfigMap", "Secret", "Service", "Netw
 
 
 def settings():
-    """Returns the names of all settings, and of those that are secrets."""
+    """Returns the names of all settings, and those of the settings that are secrets."""
     rows = re.findall(r"^\| `(\w+)`(, `…_FILE`)? \|", Path("docs/reference/configuration.md").read_text(), re.MULTILINE)
     secret = {name for name, file in rows if file}
     return {name for name, _ in rows} | {f"{name}_FILE" for name in secret}, secret
@@ -36,7 +36,7 @@ def settings():
 
 @cache
 def schema_faults(text):
-    """What the schemas say of a manifest's JSON."""
+    """Returns the schemas' complaints about a manifest's JSON."""
     return list(_schema_faults(json.loads(text)))
 
 
@@ -70,7 +70,7 @@ def setting_faults(data):
 
 
 def pod_faults(pod, container, data, secret):
-    """What is wrong with the pod beside its schema."""
+    """Returns what is wrong with the pod beyond its schema."""
     grace, sleep = pod["terminationGracePeriodSeconds"], container["lifecycle"]["preStop"]["sleep"]["seconds"]
     deadline = int(re.fullmatch(r"(\d+)s", data["RELAY_SHUTDOWN_DEADLINE"]).group(1))
     mounted = {mount["mountPath"]: mount for mount in container["volumeMounts"]}
@@ -99,11 +99,11 @@ def pod_faults(pod, container, data, secret):
 
 
 def replica_faults(kinds):
-    """What is wrong with the number and the places of the relays."""
+    """Returns what is wrong with the number and placement of the relays."""
     spec = kinds["Deployment"]["spec"] if "Deployment" in kinds else {}
     if not spec:
         if kinds["StatefulSet"]["spec"]["replicas"] != 1:
-            yield "SQLite has several relays"
+            yield "several relays use one SQLite database"
         return
     pod, labels = spec["template"]["spec"], spec["template"]["metadata"]["labels"]
     scaler, budget = kinds["HorizontalPodAutoscaler"]["spec"], kinds["PodDisruptionBudget"]["spec"]
@@ -116,7 +116,7 @@ def replica_faults(kinds):
 
 
 def reference_faults(manifests, workload, labels, configuration):
-    """What refers to something that isn't there."""
+    """Returns the references to things that don't exist."""
     ports = {port["name"] for port in workload["spec"]["template"]["spec"]["containers"][0]["ports"]}
     name = (workload["kind"], workload["metadata"]["name"])
     services = [one for one in manifests if one["kind"] == "Service"]
@@ -155,7 +155,7 @@ def faults(manifests, installation):
 
 
 def broken(installation):
-    """Returns faults that a check must find: a manifest's kind, the path of a member, and its wrong value."""
+    """Yields faults that a check must find: a manifest's kind, the path of a member, and its wrong value."""
     pod, container = "spec template spec ", "spec template spec containers 0 "
     return [
         ("workload", "spec replicas", 2),

@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "Tests/Support"))
 from launch.processes import find_program, free_port  # noqa: E402
 from launch.programs import make_certificate  # noqa: E402
 
-ADDRESS = "127.0.0.1:8787"  # of the relay in the files
+ADDRESS = "127.0.0.1:8787"  # the relay's address in the files
 NGINX = """\
 daemon off;
 pid {work}/nginx.pid;

@@ -15,7 +15,7 @@ struct ActivityChainTests {
         try await Chain.run(generation: generation, Self.settings, relaySettings: Self.relaySettings) {
             chain in
             try await chain.stack.register(Chain.secret, token(2))
-            // The first phone's app shows the session, the second phone's doesn't run.
+            // The first phone's app shows the session; the second phone's app isn't running.
             try await chain.shows("ses_1", phone: 1)
             try await chain.canStart(phone: 2)
             try await chain.does("session", ["id": "ses_1", "title": "Fix auth bug"])
@@ -29,7 +29,7 @@ struct ActivityChainTests {
             #expect(started.first?["attributes"]?["sessionID"] == "ses_1")
             try await chain.shows("ses_1", phone: 2)
 
-            // The agent works faster than states are sent.
+            // The agent changes state faster than states may be sent.
             for done in 0...3 {
                 try await chain.does(
                     "work",
@@ -97,7 +97,7 @@ struct ActivityChainTests {
 }
 
 extension Chain {
-    /// Registers a phone's activity for a session, as its app does.
+    /// Registers a phone's activity token for a session, as its app does.
     fileprivate func shows(_ session: String, phone: Int, token activity: String? = nil) async throws {
         try await post(
             "/v1/activity/register",
@@ -124,7 +124,7 @@ extension Chain {
         guard answer.status == 200 else { throw Program.Failure(description: answer.text) }
     }
 
-    /// What APNs accepted for a token, `aps` of each push, once it is as wanted.
+    /// Waits for the pushes that APNs accepted for a token and returns the `aps` of each.
     fileprivate func pushes(
         to token: String, until isEnough: ([JSON.Value]) -> Bool
     ) async throws -> [JSON.Value] {

@@ -8,7 +8,7 @@ struct ActivityTests {
 
     private static func state(_ status: String) -> JSON.Value { ["status": .string(status)] }
 
-    /// The token of the activity that a phone shows.
+    /// The token of the activity that a phone is showing.
     private static func activity(_ phone: Int) -> String { token(100 + phone) }
 
     private static func register(_ stack: Stack, phone: Int) async throws {

@@ -4,7 +4,7 @@ import JSON
 import Network
 import Testing
 
-/// What operators ask of the admin listener beside metrics.
+/// What operators can do through the admin listener besides reading metrics.
 @Suite("The admin listener", .timeLimit(.minutes(2)))
 struct AdminListenerTests {
     private static let secret = "a secret of the test"
@@ -43,7 +43,7 @@ struct AdminListenerTests {
             #expect(try await second.ended() == 69)
             #expect(second.output.contains("unix:\(path) is in use"), "\(second.output)")
 
-            // What is no socket is left alone.
+            // The relay leaves a file alone that isn't a socket.
             let file = directory.file("mine")
             try Data("mine".utf8).write(to: URL(fileURLWithPath: file))
             let refused = try Program(
@@ -77,7 +77,7 @@ struct AdminListenerTests {
             #expect(
                 try await put(#"{"level":"error"}"#, [token, json, "Origin: http://evil.example"]).status
                     == 403)
-            // The console, which the listener serves itself.
+            // The listener serves the console itself.
             #expect(
                 try await put(#"{"level":"error"}"#, [token, json, "Origin: http://localhost"]).status == 200)
             #expect(
@@ -94,9 +94,9 @@ struct AdminListenerTests {
             #expect(try await stack.http.get("/seen").status == 404)
             #expect(try await stack.http.send("DELETE", "/v1/event").status == 405)
             _ = try await stack.relay.line("the last request") { $0.contains(#""status":405"#) }
-            // Of the public listener's log-level and of /seen.
+            // The 404s for log-level and /seen on the public listener.
             #expect(stack.relay.lines.count { $0.contains(#""status":404"#) } == 2)
-            // Changes have a rate of 60 a minute, which all routes share.
+            // Changes are limited to 60 per minute over all routes.
             var limited = try await put("{}", [token, json])
             for _ in 0..<500 where limited.status == 400 { limited = try await put("{}", [token, json]) }
             #expect(limited.status == 429 && limited.headers["retry-after"] != nil)
@@ -118,7 +118,7 @@ struct AdminListenerTests {
             try await stack.register(Self.secret, token(1))
             try await stack.control.put("/rules", ["reason": "ServiceUnavailable", "count": 1])
             #expect(try await stack.event(Self.secret, ["eventID": "turn 1"]).queued == 1)
-            // Rows of the log are written together, a little later.
+            // Log rows are written in batches, after a short delay.
             func look() async throws -> JSON.Value? {
                 try await get("/v1/admin/push?id=turn%201")["found"]?.array?.first
             }

@@ -15,7 +15,7 @@ struct AnswerTests {
             let always: JSON.Value = ["behavior": "allow", "updatedPermissions": [HookInput.rule]]
             let rows = [
                 ("once", transcript, allow), ("reject", transcript, deny), ("always", transcript, always),
-                // Without a proof that the request is still open, no rule is added.
+                // Without proof that the request is still open, no rule is added.
                 ("always", "/nowhere", allow),
             ]
             for (number, (action, transcript, expected)) in rows.enumerated() {

@@ -26,7 +26,7 @@ struct AnswerWaitTests {
                     "tool_name": "ask_user", "tool_input": ["questions": [["question": "Which?"]]],
                 ])
             let said = try await stand.ended(gemini)
-            #expect(said.out == "{}\n" && said.errors.contains("doesn't take decisions"), "\(said)")
+            #expect(said.out == "{}\n" && said.errors.contains("doesn't accept decisions"), "\(said)")
             #expect(try await stand.asked(1).request == nil)
         }
     }
@@ -67,7 +67,7 @@ struct AnswerWaitTests {
             #expect(ended.out.isEmpty && ended.errors.contains("someone is typing"), "\(ended)")
             #expect(try await stand.asked(4).request == nil)
 
-            // `exec` calls hooks though nobody is asked.
+            // `exec` calls hooks even though it asks nobody.
             input["permission_mode"] = "bypassPermissions"
             #expect(try await stand.isUndecided(try await stand.starts("codex", .object(input))))
         }

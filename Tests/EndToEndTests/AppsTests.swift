@@ -7,7 +7,7 @@ import Testing
 struct AppsTests {
     private static let secret = "a secret of the test"
 
-    /// Keys of two teams, one of which has two, and the file with their apps.
+    /// The keys of two teams, one of which has two keys, and the file with their apps.
     private struct Files {
         static let teams = [
             (team: "AAAAA11111", key: "KEYAAAAAAA"), (team: "BBBBB22222", key: "KEYBBBBBBB"),
@@ -24,14 +24,14 @@ struct AppsTests {
 
         var path: String { directory.file("apps.json") }
 
-        /// What makes the simulator take tokens of these keys.
+        /// Flags that make the simulator accept provider tokens signed with these keys.
         var simulatorFlags: [String] {
             Self.teams.flatMap { team, key in
                 ["--public-key", directory.file("\(key).pub"), "--key-id", key, "--team-id", team]
             }
         }
 
-        /// The relay's settings: the file and nothing that describes one app.
+        /// The relay's settings: the apps file and no setting that describes a single app.
         var settings: [String: String] {
             [
                 "APNS_APPS_FILE": path, "APNS_TEAM_ID": "", "APNS_KEY_ID": "", "APNS_PRIVATE_KEY_FILE": "",
@@ -39,7 +39,7 @@ struct AppsTests {
             ]
         }
 
-        /// Writes the apps, by bundle identifier and the team's number.
+        /// Writes the apps file from bundle identifiers and team numbers.
         func write(_ apps: [(bundleID: String, team: Int)]) throws {
             let entries = apps.map { bundleID, team -> JSON.Value in
                 [

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `relay backup` beside a relay, and `relay restore` without it.
+/// `relay backup` while a relay is running, and `relay restore` while none is.
 @Suite("Backup and restore", .timeLimit(.minutes(4)))
 struct BackupTests {
     private static let secret = "a secret of the test"

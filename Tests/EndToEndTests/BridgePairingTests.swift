@@ -28,7 +28,7 @@ struct BridgePairingTests {
         return try Pairing(parsing: String(json))
     }
 
-    /// Runs a server of OpenCode's, with a client for it and the setting.
+    /// Runs an OpenCode server and gives `body` a client for it and the setting.
     private func withServer(
         _ arguments: String..., body: (HTTPClient, [String: String]) async throws -> Void
     ) async throws {
@@ -70,7 +70,7 @@ struct BridgePairingTests {
                 let (status, output) = try await run(options, settings)
                 let shown = try Pairing(parsing: try #require(Self.link(in: output)))
                 let code = try #require(shown.code)
-                #expect(status == 0 && shown.hosts == hosts && output.contains("Once within five minutes"))
+                #expect(status == 0 && shown.hosts == hosts && output.contains("once, within five minutes"))
                 #expect(shown.connectURLs == hosts.map { "\($0)/auth/connect/\(code)" })
                 codes.insert(code)
             }
@@ -79,7 +79,7 @@ struct BridgePairingTests {
             #expect(try await http.get(path).json()["token"]?.string != nil)
             #expect(try await http.get(path).status == 401, "a code was valid twice")
 
-            // Images and JSON outlive it.
+            // Images and JSON contain a pairing that outlives the code.
             let reader = try Program(
                 tool: "/usr/bin/zbarimg", ["--quiet", "--raw", "-Sdisable", "-Sqrcode.enable", image])
             #expect(try await reader.ended() == 0)
@@ -126,7 +126,7 @@ struct BridgePairingTests {
                 ([], false), (["--local"], true), (["--advertise-host", "box:1"], true),
             ] {
                 let (status, output) = try await run(options, settings)
-                // A machine without a network has no address for phones.
+                // On a machine without a network, phones have no address to connect to.
                 if status == 78, options.isEmpty { continue }
                 let shown = try Pairing(parsing: try #require(Self.link(in: output)))
                 #expect((shown.code != nil) == isOffered, "\(options)")
@@ -134,7 +134,7 @@ struct BridgePairingTests {
         }
     }
 
-    /// The link in what the command printed.
+    /// The link in a command's output.
     private static func link(in output: String) -> String? {
         output.split(separator: "\n").first { $0.contains("pair=%7B") }.map(String.init)
     }
@@ -235,7 +235,7 @@ struct BridgePairingTests {
 }
 
 extension HTTPClient {
-    /// Lets something happen on a stand-in of OpenCode.
+    /// Triggers an event on an OpenCode stand-in.
     fileprivate func does(_ name: String, _ arguments: JSON.Value) async throws -> Bool {
         var call = arguments.object ?? JSON.Object()
         call["do"] = .string(name)

@@ -45,7 +45,7 @@ struct ChainTests {
             try await chain.does("ask", ["id": "ses_1", "request": "que_1", "question": true])
             #expect(try await chain.titles(atLeast: 2).count == 2)
             try await chain.does("answer", ["request": "que_1"])
-            // Withdrawn by the abort, without an event of its own.
+            // The abort withdraws the request without an event of its own.
             try await chain.doesAtOnce([
                 ["do": "ask", "id": "ses_1", "request": "per_vanished"],
                 ["do": "end", "id": "ses_2", "outcome": "aborted"],
@@ -86,13 +86,13 @@ struct ChainTests {
                 try await chain.does("session", ["id": .string(id), "title": .string("Fix \(id)")])
                 try await chain.does("begin", ["id": .string(id)])
             }
-            // A stream's end comes after what was sent on it.
+            // A stream ends only after everything sent on it has arrived.
             try await chain.does("refuse", ["on": true])
             try await chain.does("drop")
             try await chain.does("end", ["id": "ses_1", "outcome": "completed", "told": false])
             try await chain.does("ask", ["id": "ses_2", "request": "per_1", "told": false])
             try await chain.does("refuse", ["on": false])
-            // What is rung may have been found by the first comparison, before the stream is back.
+            // The ring may come from the first comparison, before the stream is connected again.
             try await chain.connected(times: 2)
             #expect(
                 try await chain.titles(atLeast: 2).sorted() == ["Action Needed: Fix ses_2", "Fix ses_1"])
@@ -166,7 +166,7 @@ struct ChainTests {
             }
             chain.bridge.signal(SIGKILL)
             _ = try await chain.bridge.ended()
-            // It ends while no bridge runs.
+            // The run ends while no bridge is running.
             try await chain.does("end", ["id": "ses_2", "outcome": "completed"])
             try await chain.stack.restartRelay(["PORT": String(address.port)])
             try await chain.restartBridge()
@@ -201,12 +201,12 @@ struct ChainTests {
             let end =
                 #"{"session_id":"s","prompt_id":"p","cwd":"/x/api","hook_event_name":"Stop","last_assistant_message":"Done."}"#
             for _ in 1...2 { _ = try await chain.command(["hook", "claude-code", end]) }
-            // Sessions are posted side by side.
+            // Events of different sessions are posted concurrently.
             #expect(
                 try await chain.titles(atLeast: 3).sorted() == [
                     "Test of the bridge", "api (Claude Code)", "shop (Codex)",
                 ])
-            // The relay lists what ended some seconds ago.
+            // The relay lists an end only after a few seconds.
             var outcomes = ""
             while !outcomes.contains("oc-test-") {
                 outcomes = try await chain.command(["outcomes"]).output

@@ -5,7 +5,7 @@ import JSON
 import Network
 import Testing
 
-/// `relay check` on databases that something is wrong with, and beside a relay that runs.
+/// `relay check` on faulty databases, and while a relay is running.
 @Suite("relay check: databases and devices", .timeLimit(.minutes(3)))
 struct CheckDatabaseTests {
     private static let secret = "a secret of the check's tests"
@@ -63,7 +63,7 @@ struct CheckDatabaseTests {
                 chmod(folder + name, name.isEmpty ? 0o555 : 0o444)
             }
             defer { chmod(folder, 0o755) }
-            // Root may write everywhere: the check runs as somebody else.
+            // Root may write everywhere, so the check runs as another user.
             chmod(stand.directory.path, 0o755)
             for name in ["key.p8", "simulator.pem"] { chmod(stand.directory.file(name), 0o644) }
             let environment = stand.environment.merging(["DATABASE_URL": url]) { $1 }
@@ -163,7 +163,7 @@ struct CheckDatabaseTests {
             #expect(none.text("relay").contains("running and ready"), "\(none)")
 
             for number in 0..<2 { try await stack.register(Self.secret, token(number)) }
-            // Since long ago: the registration is newer, so it stays.
+            // APNs' timestamp is older than the registration, so the device stays.
             let gone: JSON.Value = ["token": .string(token(1)), "state": "unregistered", "since": 1_000]
             try await stack.control.put("/tokens", gone)
             #expect(try await stack.event(Self.secret).failed == 1)
@@ -181,7 +181,7 @@ struct CheckDatabaseTests {
             let sent = try await check(stack, more, ["--send"])
             #expect(sent.text("send").contains("APNs accepted a test push"), "\(sent)")
             #expect(try await stack.control.pushes(token: token(0)).count == before + 1)
-            // Looking changes nothing: the device that APNs doesn't know is registered still.
+            // The check changes nothing: the device unknown to APNs is still registered.
             #expect(
                 try await check(stack, more).text("device_unregistered").contains("…" + token(1).suffix(8)))
         }

@@ -4,7 +4,7 @@ import JSON
 import Network
 import Testing
 
-/// `relay check` on set-ups in each of which one thing is broken: it names that and nothing else.
+/// `relay check` on set-ups with one fault each: it reports that fault and nothing else.
 @Suite("relay check", .timeLimit(.minutes(3)))
 struct CheckTests {
     @Test("finds no fault in a correct setup, and says so in text as well")
@@ -37,7 +37,7 @@ struct CheckTests {
             let began = ContinuousClock.now
             program.signal(SIGINT)
             #expect(try await program.ended() == 130)
-            // A step alone would have taken 10 s.
+            // A single step would have taken 10 s.
             #expect(ContinuousClock.now - began < .seconds(8))
         }
     }
@@ -50,7 +50,7 @@ struct CheckTests {
             let result = try await stand.check(["RELAY_QEUE_MAX": "1"])
             #expect(result.status == 1 && result.failed == ["bad_setting"], "\(result)")
             #expect(result.text("bad_setting").contains("did you mean RELAY_QUEUE_MAX?"), "\(result)")
-            // The rest is looked at all the same.
+            // The other checks still run.
             #expect(result.text("push").contains("400 BadDeviceToken"), "\(result)")
         }
     }
@@ -62,7 +62,7 @@ struct CheckTests {
             #expect(missing.failed == ["bad_setting", "key_unreadable"], "\(missing)")
             #expect(missing.text("key_unreadable").contains("No such file"), "\(missing)")
             let cases = [
-                (BadKeys.rsa, "another kind"), (BadKeys.p384, "another curve"),
+                (BadKeys.rsa, "not an elliptic-curve key"), (BadKeys.p384, "another curve"),
                 ("garbage\n", "neither the text"),
                 (BadKeys.encrypted, "encrypted with a password"),
             ]
@@ -103,7 +103,7 @@ struct CheckTests {
             for (url, fault) in cases {
                 let result = try await stand.check(["APNS_PRODUCTION_URL": url, "APNS_CONNECT_TIMEOUT": "1s"])
                 #expect(result.status == 1 && result.failed == [fault], "\(url) \(result)")
-                // The other environment is tried all the same.
+                // The other environment is still tried.
                 #expect(result.text("push").contains("400 BadDeviceToken"), "\(result)")
             }
         }
@@ -218,7 +218,7 @@ struct CheckTests {
                 "APNS_DEFAULT_BUNDLE_ID": "", "APNS_SANDBOX_URL": "https://localhost:1",
             ]
             let result = try await stand.check(changes)
-            // No app is pushed to in the sandbox, so nobody needs its server.
+            // No app is pushed to in the sandbox, so the sandbox server isn't needed.
             #expect(result.status == 1 && result.failed == ["bundle_refused"], "\(result)")
             #expect(result.text("bundle_refused").contains("com.example.wrong"), "\(result)")
             #expect(!result.text("bundle_refused").contains(Stack.bundleID), "\(result)")
@@ -234,7 +234,7 @@ struct CheckTests {
             try await stand.apns.control.put("/limits", ["clockOffset": 60])
             let little = try await stand.check()
             #expect(little.status == 0 && little.warned == ["clock_off"], "\(little)")
-            // A token's date is up to 50 minutes old; with more than ten on top, APNs may refuse it.
+            // A provider token may be dated 50 minutes back; with ten more, APNs may refuse it.
             try await stand.apns.control.put("/limits", ["clockOffset": 480])
             let far = try await stand.check()
             #expect(far.status == 1 && far.failed == ["clock_off"], "\(far)")

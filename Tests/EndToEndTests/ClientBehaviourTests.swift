@@ -3,7 +3,7 @@ import JSON
 import Network
 import Testing
 
-/// Clients that are slow, silent or hostile, while others are served.
+/// Clients that are slow, silent or hostile while the relay serves others.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct ClientBehaviourTests {
     static let idleConnections = 10_000
@@ -31,7 +31,7 @@ struct ClientBehaviourTests {
             #expect(refused.hasPrefix("HTTP/1.1 408 "), "\(refused)")
             #expect(refused.contains("request_timeout"))
             await dripping.closed()
-            // It ends by itself when the relay ends one of its connections.
+            // The crowd exits by itself if the relay closes one of its connections.
             crowd.signal(SIGKILL)
             #expect(try await crowd.ended() == -SIGKILL, "\(crowd.output)")
         }

@@ -1,15 +1,15 @@
 import JSON
 import Testing
 
-/// The machine's clock is wrong and then set: no event may be lost, and none waits for the clock to catch up.
+/// The machine's clock is wrong and is then set: no event may be lost, and none may wait for the clock to catch up.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct ClockTests {
     static let secret = "a secret of the test"
     static let minutes40 = 40 * 60
-    /// More than a token may be backdated, so that APNs always refuses it.
+    /// More than a provider token may be backdated, so APNs always refuses it.
     static let hours2 = 2 * 3_600
 
-    /// A relay and an APNs whose clocks are ahead, so that a test can set either right; with a device.
+    /// Runs a relay and an APNs whose clocks are ahead, with a registered device; a test can set either clock right.
     private func run(
         ahead seconds: Int = 0, apnsAhead: Int = 0, _ settings: [String: String] = [:],
         _ body: (Stack, FakeClock) async throws -> Void
@@ -23,7 +23,7 @@ struct ClockTests {
         }
     }
 
-    /// Waits until APNs has accepted so many pushes; none of them twice, and no push is refused as too early a renewal.
+    /// Waits until APNs has accepted `count` pushes, none of them twice, and none refused for an early token renewal.
     private func accepted(_ count: Int, _ stack: Stack) async throws {
         let stats = try await eventually {
             try await stack.control.stats()
@@ -39,7 +39,7 @@ struct ClockTests {
         "Pushes that APNs refuses because of the clock wait, and are sent once the clock is set",
         arguments: [(-hours2, "InvalidProviderToken"), (hours2, "ExpiredProviderToken")])
     func wrongFromTheStart(apnsAhead: Int, reason: String) async throws {
-        // The clock that is wrong at first is never before the beginning of APNs' certificate.
+        // The clock that is wrong at first is never before the start of APNs' certificate.
         let base = max(0, -apnsAhead)
         try await run(ahead: base, apnsAhead: base + apnsAhead) { stack, clock in
             let refused = try await stack.event(Self.secret)
@@ -108,7 +108,7 @@ struct ClockTests {
             #expect(try await stack.event(Self.secret).queued == 1)
             try await stack.control.put("/limits", ["latency": 0, "clockOffset": .int(Self.minutes40)])
             try clock.set(ahead: Self.minutes40)
-            // The relay looks at the queue every five seconds; the answer comes after the first such look.
+            // The relay checks the queue every five seconds; the response comes after the first check.
             _ = try await eventually {
                 try await stack.control.connections()
             } until: {

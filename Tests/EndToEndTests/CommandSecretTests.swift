@@ -49,7 +49,7 @@ struct CommandSecretTests {
             #expect(run.output.contains("…00000001"))
             #expect(run.shown == [false] && run.isRestored)
             #expect(!run.terminal.contains(Self.secret))
-            // Not on a pipe, whatever its other streams are.
+            // No control sequences go to a pipe, whatever the other streams are.
             #expect(!run.output.contains("\u{1B}"))
 
             let nothing = try await CommandRun.atTerminal(["devices"], answers: [""], on: stack)

@@ -8,7 +8,7 @@ struct CommandTests {
     private static let secret = "a secret of the test"
     private static let given = ["RELAY_SECRET": secret]
 
-    /// A stack's settings for SQLite, or for a database of each server that is there.
+    /// SQLite (nil) and each available database server.
     static let databases: [ServerUnderTest?] = [nil] + (ServerUnderTest.areThere ? ServerUnderTest.all : [])
 
     private static func onEach(
@@ -19,12 +19,12 @@ struct CommandTests {
         try await Stack.run(settings, body)
     }
 
-    /// No output may have the secret or a whole token in it.
+    /// Whether the output contains neither the secret nor a complete token.
     private static func isSafe(_ run: CommandRun) -> Bool {
         !run.output.contains(secret) && !(0..<9).contains { run.output.contains(token($0)) }
     }
 
-    /// Waits until the delivery log has so many rows.
+    /// Waits until the delivery log has `count` rows.
     private static func logged(_ count: Int, on stack: Stack) async throws {
         _ = try await eventually {
             try await CommandRun(["deliveries", "--json"], on: stack, given).json()["deliveries"]?.array?
@@ -72,7 +72,7 @@ struct CommandTests {
             let mine = try await CommandRun(["stats", "--json"], on: stack, Self.given)
             #expect(try mine.json()["now"]?["devices"]?.int == 2 && Self.isSafe(mine))
             let text = try await CommandRun(["stats"], on: stack)
-            #expect(text.output.contains("Now: 3 devices of 2 secrets; 0 pushes wait"))
+            #expect(text.output.contains("Now: 3 devices of 2 secrets; 0 pushes waiting"))
         }
     }
 
@@ -155,7 +155,7 @@ struct CommandTests {
             let after = try await stack.event(Self.secret, ["eventID": "one"])
             #expect(after.sent + after.failed + after.queued == 0)
             #expect(try await stack.event("another secret, of nobody").sent == 1)
-            // The event that came after has a receipt.
+            // The event sent afterwards has a receipt.
             for receipts in [1, 0] {
                 let again = try await CommandRun(["revoke", "--yes", "--json"], on: stack, given)
                 #expect(again.status == 0)
@@ -164,7 +164,7 @@ struct CommandTests {
                 ]
                 #expect(try again.json() == removed)
             }
-            // What happened can still be looked at, and a phone may register again.
+            // The delivery log can still be read, and a phone may register again.
             #expect(try await CommandRun(["deliveries"], on: stack, given).output.contains("gone"))
             try await stack.register(Self.secret, token(1))
             #expect(try await stack.event(Self.secret).sent == 1)
@@ -203,7 +203,7 @@ struct CommandTests {
             ["RELAY_SECRET_PEPPER": new],
         ]
         try await Self.onEach(server) { stack in
-            // Before any pepper.
+            // Registered before any pepper was set.
             try await stack.register(Self.secret, token(0))
             for (number, settings) in steps.enumerated() {
                 try await stack.relay.stop()

@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-/// What OpenCode's servers and its own relay's registrations bring along.
+/// Requests from OpenCode's servers, and registrations made with OpenCode's own relay.
 @Suite(.timeLimit(.minutes(3)))
 struct CompatibilityTests {
     private static let short = "tiny"
@@ -60,7 +60,7 @@ struct CompatibilityTests {
                 .map { try JSON.parse(Array($0.utf8), maxBytes: 10_000) }
             #expect(summaries.allSatisfy { $0["code"] == "not_found" })
             #expect(own + summaries.compactMap { $0["unlogged"]?.int }.reduce(0, +) == floods * each)
-            // One interval is likely, and a slow machine may need some more.
+            // One summary interval is likely; a slow machine may need a few more.
             #expect(own <= 200 && !summaries.isEmpty)
             try await stack.restartRelay()
         }

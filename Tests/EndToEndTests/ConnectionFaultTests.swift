@@ -2,14 +2,14 @@ import JSON
 import PrometheusText
 import Testing
 
-/// What goes wrong on APNs' side in the middle of load: no push lost, none sent twice.
+/// Failures on APNs' side under load: no push may be lost, and none sent twice.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct ConnectionFaultTests {
     static let secret = "a secret of the test"
     static let devices = 20
     static let events = 150
 
-    /// Sends events, eight at a time, with `disturb` called beside them; every push must be accepted exactly once.
+    /// Sends events, eight at a time, while `disturb` runs; every push must be accepted exactly once.
     private func exactlyOnce(
         _ flags: [String] = [], _ settings: [String: String] = [:],
         disturb: @escaping @Sendable (Stack) async throws -> Void
@@ -36,7 +36,7 @@ struct ConnectionFaultTests {
                 }
                 return try await group.reduce(0, +)
             }
-            // One that was unlucky on every connection waits; there are few of those.
+            // A push that failed on every connection is queued; there are few of these.
             #expect(queued <= Self.devices * Self.events / 100)
             let stats = try await eventually {
                 try await stack.control.stats()
@@ -71,7 +71,7 @@ struct ConnectionFaultTests {
                 try await stack.control.put("/limits", ["streams": .int(limit)])
                 _ = try await stack.event("nobody's secret at all")
             }
-            // Obeying a limit costs no connection: never more than APNS_CONNECTIONS_MAX were made.
+            // Obeying a limit costs no connections: at most APNS_CONNECTIONS_MAX were opened.
             let opened = try await stack.control.stats()["connections"]?["opened"]?.int ?? .max
             #expect(opened <= 8)
         }
@@ -89,7 +89,7 @@ struct ConnectionFaultTests {
             try await stack.control.post("/stall")
             let lost = try await stack.event(Self.secret)
             #expect(lost.sent + lost.queued == Self.devices)
-            // The stalled connection has been given up by now; a new one serves.
+            // The relay has given up the stalled connection by now and uses a new one.
             let next = try await stack.event(Self.secret)
             #expect(next.sent == Self.devices, "\(lost)\n\(next)\n\(stack.relay.output)")
             let stats = try await stack.control.stats()
@@ -115,7 +115,7 @@ struct ConnectionFaultTests {
             }
             #expect(sent + queued == 40 * Self.devices)
             #expect(sent > 0 && queued > 0)
-            // Every push arrives. An answer may be lost with its connection, a retry's too: each retry may be a repeat.
+            // Every push arrives. Even a retry's response may be lost with its connection: each retry may be a repeat.
             let stats = try await eventually {
                 try await stack.control.stats()
             } until: {

@@ -21,7 +21,7 @@ struct CopyTests {
         return Run(status: status, output: program.output)
     }
 
-    /// Makes a source with ten devices, ten rows of the log and five pushes that wait, and an empty place to copy to.
+    /// Makes a source with ten devices, ten log rows and five waiting pushes, and an empty target.
     private func places(_ route: CopyRoute, _ directory: TemporaryDirectory) async throws -> (
         CopyPlace, CopyPlace
     ) {
@@ -67,7 +67,7 @@ struct CopyTests {
             for number in 0..<3 { try await stack.register(Self.secret, token(number)) }
             let source = try CopyPlace("sqlite", in: stack.directory, "relay.db")
             let target = try CopyPlace("sqlite", in: stack.directory, "copy.db")
-            // Its relay still writes.
+            // The source's relay is still writing.
             for (from, to) in [(source, target), (target, source)] {
                 let refused = try await copy(from, to)
                 #expect(refused.status == 69, "\(refused.output)")
@@ -96,7 +96,7 @@ struct CopyTests {
         let first = try await copy(source, target)
         #expect(first.status == 0, "\(first.output)")
         #expect(first.output.contains("no relay may use") == (route.from != "sqlite" || route.to != "sqlite"))
-        // As if the copy had been killed before it compared, and the source's relay had run on.
+        // As if the copy had been killed before the comparison, and the source's relay had kept running.
         let name = try #require(first.output.firstMatch(of: /has all of (.*) \(\d+ s\)/)?.output.1)
         try target.run([
             "CREATE TABLE relay_copy (table_name varchar(64) PRIMARY KEY, source varchar(64), is_different integer)",
@@ -132,7 +132,7 @@ struct CopyTests {
     func brokenTarget() async throws {
         let directory = try TemporaryDirectory()
         let (source, target) = try await places(CopyRoute(from: "sqlite", to: "sqlite"), directory)
-        // The write-ahead log can't be made where a folder has its name.
+        // The write-ahead log can't be created because a directory has its name.
         let log = directory.file("target.db-wal")
         try FileManager.default.createDirectory(atPath: log + "/x", withIntermediateDirectories: true)
         let run = try await copy(source, target)

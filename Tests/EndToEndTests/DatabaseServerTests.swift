@@ -7,9 +7,9 @@ import StorageMySQL
 import StoragePostgres
 import Testing
 
-/// A database server that the tests' script has started, and a database in it.
+/// A database server that the tests' script started.
 struct ServerUnderTest: Sendable, CustomTestStringConvertible {
-    /// The script's name for it: `postgres` or `mariadb`, `postgres18` or `mysql97`.
+    /// The script's name for the server: `postgres` or `mariadb`, `postgres18` or `mysql97`.
     let name: String
     private let variable: String
 
@@ -18,7 +18,7 @@ struct ServerUnderTest: Sendable, CustomTestStringConvertible {
         ServerUnderTest(name: "mariadb", variable: "RELAY_TEST_MYSQL_URL"),
     ]
 
-    /// Those two, and the newer servers that were started.
+    /// PostgreSQL, MariaDB, and the newer servers that were started.
     static let versions =
         all
         + [
@@ -26,7 +26,7 @@ struct ServerUnderTest: Sendable, CustomTestStringConvertible {
             ServerUnderTest(name: "mysql97", variable: "RELAY_TEST_MYSQL97_URL"),
         ].filter { environment[$0.variable] != nil }
 
-    /// Whether the script has started both.
+    /// Whether the script started both servers.
     static let areThere = all.allSatisfy { environment[$0.variable] != nil }
 
     private static let environment = ProcessInfo.processInfo.environment
@@ -48,7 +48,7 @@ struct ServerUnderTest: Sendable, CustomTestStringConvertible {
         return url[...slash] + database
     }
 
-    /// Kills the server as the loss of its machine would, or starts it again: `kill`, `restart`.
+    /// Has the script `kill` the server, as the loss of its machine would, or `restart` it.
     func order(_ word: String) async throws {
         let support =
             URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -58,7 +58,7 @@ struct ServerUnderTest: Sendable, CustomTestStringConvertible {
         guard status == 0 else { throw Program.Failure(description: "\(word) \(name) ended with \(status)") }
     }
 
-    /// Runs a statement in a database that was made.
+    /// Runs a statement in a database made by ``makeDatabase()``.
     func run(_ statement: String, at url: String) throws {
         switch name {
         case "postgres", "postgres18":
@@ -67,7 +67,7 @@ struct ServerUnderTest: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// The number that a query in a database that was made gives.
+    /// The number that a query returns from a database made by ``makeDatabase()``.
     func integer(_ query: String, at url: String) throws -> Int {
         let number =
             switch name {
@@ -78,7 +78,7 @@ struct ServerUnderTest: Sendable, CustomTestStringConvertible {
         return Int(try #require(number))
     }
 
-    /// Runs a body while a connection of its own is open.
+    /// Runs a body while a separate connection is open.
     func connected(to url: String, _ body: () async throws -> Void) async throws {
         let connection: any ServerConnection =
             switch name {
@@ -158,7 +158,7 @@ struct DatabaseServerTests {
             let began = ContinuousClock.now
             let refused = try await Self.post(stack, "/v1/event", Self.event)
             #expect(refused.status == 503 && refused.text.contains("storage_unavailable"), "\(refused.text)")
-            // Not after a TCP timeout: within what RELAY_DATABASE_TIMEOUT allows, on a busy machine.
+            // Within the time that RELAY_DATABASE_TIMEOUT allows on a busy machine, not after a TCP timeout.
             #expect(ContinuousClock.now - began < .seconds(10))
             #expect(try await stack.http.get("/health").status == 200)
             let ready = try await stack.http.get("/ready")
@@ -168,7 +168,7 @@ struct DatabaseServerTests {
                 "clock": "unknown",
             ]
             #expect(try ready.json()["checks"] == checks)
-            // A scrape works without the database.
+            // A scrape succeeds without the database.
             let down = try PrometheusText(try await stack.admin.get("/metrics").text)
             #expect(down.value("relay_ready") == 0)
             #expect(down.value("relay_ready_check", ["check": "storage"]) == 0)
@@ -187,7 +187,7 @@ struct DatabaseServerTests {
             } until: {
                 $0 == 200
             }
-            // Each loop remembers for a second what it found.
+            // Each loop caches its check for a second.
             let up = try await eventually {
                 try PrometheusText(try await stack.admin.get("/metrics").text)
             } until: {
@@ -203,7 +203,7 @@ struct DatabaseServerTests {
                 kept.remove(token)
             }
             let after = try await stack.event(Self.secret)
-            // A registration that was answered 503 may have been made all the same.
+            // A registration that got 503 may still have been stored.
             #expect(after.sent >= kept.count && after.failed == 0)
             let pushed = Set(
                 try await stack.control.pushes().suffix(after.sent).compactMap { $0["deviceToken"]?.string })
@@ -255,7 +255,7 @@ struct DatabaseServerTests {
         ["secret": .string(secret), "eventType": "complete", "sessionID": "ses_1"]
     }
 
-    /// Registers devices, as many as fit under the secret, until it is cancelled; notes the tokens that were answered ok.
+    /// Registers as many devices as fit under the secret until it is cancelled; notes the confirmed tokens.
     private static func registerMany(
         _ stack: Stack, from first: Int, _ answered: Lock<Set<String>>
     ) async throws {
@@ -265,7 +265,7 @@ struct DatabaseServerTests {
             let answer = try await post(stack, "/v1/device/register", body)
             #expect(answer.status == 200 || answer.status == 503, "\(answer.text)")
             if answer.status == 200 { answered.withLock { _ = $0.insert(token(number)) } }
-            // Spread over the outage, not to wait for anything.
+            // A pause that spreads the registrations over the outage.
             try? await Task.sleep(for: .milliseconds(30))
         }
     }

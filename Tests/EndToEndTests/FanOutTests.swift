@@ -51,7 +51,7 @@ struct FanOutTests {
     @Test("Every device has its own correct result", arguments: [3, 200])
     func mixed(count: Int) async throws {
         try await Stack.run(["RELAY_DEVICES_PER_SECRET_MAX": "200"]) { stack in
-            // One in three is gone, one in three belongs to the sandbox, the others are well.
+            // A third of the devices are gone, a third belong to the sandbox, and the others are valid.
             var known: [JSON.Value] = []
             for number in 0..<count {
                 try await stack.register("a secret of the test", token(number))
@@ -81,7 +81,7 @@ struct FanOutTests {
             let second = try await stack.event("a secret of the test")
             #expect(second.sent == count - gone.count)
             #expect(second.failed == 0)
-            // Those that were in the wrong environment went to the right one at once.
+            // Pushes sent to the wrong environment were retried immediately in the right one.
             let sandbox = try await stack.control.stats("sandbox")
             #expect(sandbox["accepted"]?.int == 2 * (0..<count).filter { $0 % 3 == 2 }.count)
             #expect(try await stack.control.stats()["reasons"]?["BadDeviceToken"]?.int == count / 3)

@@ -14,7 +14,7 @@ struct FinalOutcomeTests {
         return try await stack.http.post(path, body).json()
     }
 
-    /// Has a push queued and a device removed, with a restart in between, and follows them with one cursor.
+    /// Queues a push and removes a device, with a restart in between, and follows the outcomes with one cursor.
     private func check(_ stack: Stack) async throws {
         try await stack.register(Self.secret, token(1))
         let start = try await post(stack, "/v1/outcomes", [:])
@@ -39,7 +39,7 @@ struct FinalOutcomeTests {
         try await stack.restartRelay()
         try await stack.control.put("/rules", ["reason": "ServiceUnavailable", "count": 1_000])
         #expect(try await stack.event(Self.secret).queued == 1)
-        // Acknowledgements and replies go with the last device.
+        // Acknowledgements and replies are removed with the last device.
         try await stack.register(Self.secret, token(2))
         let gone = try await post(stack, "/v1/device/unregister", ["deviceToken": .string(token(1))])
         #expect(gone["ok"] == true)

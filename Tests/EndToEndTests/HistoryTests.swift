@@ -21,7 +21,7 @@ struct HistoryTests {
         try await stack.control.pushes(token: token).map { $0["payload"]?["aps"]?["badge"]?.int }
     }
 
-    /// Sends, lists, reads and forgets, with a restart in between.
+    /// Sends, lists, marks as read and deletes items, with a restart in between.
     private func check(_ stack: Stack) async throws {
         try await stack.register(Self.secret, token(1))
         try await stack.register(Self.secret, token(2))
@@ -87,7 +87,7 @@ struct HistoryTests {
     @Test("is removed by relay revoke, and is off without its setting")
     func revoked() async throws {
         let directory = try TemporaryDirectory()
-        // Where relay revoke finds the relay.
+        // The address at which relay revoke reaches the relay.
         let admin = ["RELAY_ADMIN_LISTEN": "unix:" + directory.file("admin.sock")]
         try await Stack.run(Self.on.merging(admin) { $1 }) { stack in
             try await stack.register(Self.secret, token(1))

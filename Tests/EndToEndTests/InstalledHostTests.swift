@@ -7,7 +7,7 @@ import Testing
 struct InstalledHostTests {
     private static let relay = Program.products.appendingPathComponent("relay").path
 
-    /// Runs a script as root where /etc and /var/lib are empty but for a user's state directory and the settings.
+    /// Runs a script as root with /etc and /var/lib empty except for a user's state directory and the settings.
     private static func onHost(_ script: String) async throws -> String {
         let host = """
             set -eu

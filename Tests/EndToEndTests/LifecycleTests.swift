@@ -19,7 +19,7 @@ struct LifecycleTests {
                         (session, try await stack.event(Self.secret, ["sessionID": .string(session)]))
                     }
                 }
-                // The first pushes have come: the events are in flight now.
+                // The first pushes have arrived, so the events are in flight now.
                 _ = try await eventually {
                     try await stack.control.pushes().count
                 } until: {
@@ -31,7 +31,7 @@ struct LifecycleTests {
                 var answered: Set<String> = []
                 var sent = 0
                 while let result = await group.nextResult() {
-                    // A connection that the relay had not accepted yet may be refused, never half answered.
+                    // A connection that the relay had not accepted yet may be refused, but never half answered.
                     guard case .success(let (session, result)) = result else { continue }
                     #expect(result.sent == 5)
                     answered.insert(session)
@@ -89,7 +89,7 @@ struct LifecycleTests {
                 let relay = try Program(asNobody: "relay", ["serve"], environment: environment)
                 _ = try await Stack.listening(relay)
                 let process = "/proc/\(relay.processIdentifier)"
-                // The kernel gives what belongs to a process that may not be dumped to root.
+                // The kernel makes root the owner of the /proc files of a process that may not be dumped.
                 var info = stat()
                 #expect(
                     stat(process + "/limits", &info) == 0 && (info.st_uid == 0) == !isAllowed, "\(setting)")
@@ -108,10 +108,10 @@ struct LifecycleTests {
             var environment = stack.environment
             environment["PORT"] = "0"
             environment["DATABASE_URL"] = "sqlite:" + stack.directory.file("other.db")
-            // Otherwise nobody but root could see its files.
+            // Otherwise only root could see its files.
             environment["RELAY_CORE_DUMPS"] = "yes"
-            // A relay that blocks signals is ready for SIGTERM; one that has ended already is waited for. Its other threads
-            // show that: while the main thread waits for signals, the kernel counts them as not blocked.
+            // A relay that blocks signals is ready for SIGTERM; the script waits for one that has exited. Its other
+            // threads show this: while the main thread waits for signals, the kernel reports them as unblocked there.
             let script = """
                 \(Program.products.appendingPathComponent("relay").path) serve <&- >&- 2>&- &
                 until grep -q '^State:.Z' /proc/$!/status || {
@@ -159,7 +159,7 @@ struct LifecycleTests {
                 if !tls.isEmpty { #expect(try await health(port).0 == 1) }
                 #expect(try await stack.relay.stop() == 0)
                 let (status, output) = try await health(asked)
-                #expect(status == 1 && output.contains("does not serve"))
+                #expect(status == 1 && output.contains("is not serving"))
             }
         }
         #expect(try await Program("relay", ["health"], environment: ["PORT": "0"]).ended() == 78)

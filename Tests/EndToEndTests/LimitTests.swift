@@ -22,7 +22,7 @@ struct LimitTests {
                 let wait = answer.headers["retry-after"].flatMap { Int($0) } ?? 0
                 #expect((1...12).contains(wait))
             }
-            // One more may have come to be while the test was at it, on a slow machine.
+            // On a slow machine, a few more tokens may have been added during the test.
             let sent = statuses[200] ?? 0
             #expect((5...8).contains(sent) && statuses[429] == 20 - sent)
             #expect(try await stack.control.pushes().count == sent)
@@ -98,7 +98,7 @@ struct LimitTests {
 
     @Test("When all connections are in use, a new one replaces the one that has been idle the longest")
     func fullServer() async throws {
-        // One loop, because each evicts its own connections only.
+        // One loop, because each loop evicts only its own connections.
         try await Stack.run(["RELAY_CONNECTIONS_MAX": "4", "RELAY_LOOPS": "1"]) { stack in
             var held: [HeldConnection] = []
             for _ in 0..<4 {
@@ -165,7 +165,7 @@ struct LimitTests {
             #expect(!refused.isEmpty && !results.isEmpty && refused.count + results.count == 60)
             #expect(results.allSatisfy { $0.sent == 5 && $0.deliveries.count == 5 })
             #expect(try await stack.control.pushes().count == 5 * results.count)
-            // All is answered: there is room again, for as much as before.
+            // Everything has been answered, so there is as much room as before.
             #expect(try await stack.event(Self.secret).sent == 5)
         }
     }

@@ -27,7 +27,7 @@ struct LoggedDeliveriesTests {
                 $0 == 0
             }
             try await sendCounted(stack)
-            // Stopped, it has written all rows.
+            // A stopped relay has written all rows.
             #expect(try await stack.relay.stop() == 0)
             #expect(try deliveryRows(file, table: "delivery_log WHERE status = 'sent'") == sent)
             #expect(try deliveryRows(file, table: "delivery_log WHERE status = 'failed'") == failed)
@@ -35,7 +35,7 @@ struct LoggedDeliveriesTests {
         }
     }
 
-    /// Sends an event to a device that wants one push a day, and one that it doesn't want any more.
+    /// Sends two events to a device that allows one push per day; only the first is sent.
     private func sendCounted(_ stack: Stack) async throws {
         var body = JSON.Object()
         body["secret"] = "another secret of the test"

@@ -5,7 +5,7 @@ import Network
 import PrometheusText
 import Testing
 
-/// What Prometheus finds at the admin listener of a relay that runs.
+/// What Prometheus scrapes from the admin listener of a running relay.
 @Suite(.timeLimit(.minutes(3)))
 struct MetricsTests {
     private static let secret = "a secret of the test"
@@ -19,7 +19,7 @@ struct MetricsTests {
             #expect(before.value("relay_ready") == 1)
             for number in 1...5 { try await stack.register(Self.secret, token(number)) }
             #expect(try await post(stack, "/v1/device/register", token: token(6)) == 409)
-            // One is gone, one is in the other environment, one is refused, one has to wait; one is well.
+            // Of the tokens, one is gone, one in the other environment, one refused, one has to wait, and one is valid.
             let gone: JSON.Value = [
                 "token": .string(token(2)), "state": "unregistered", "since": 4_000_000_000_000,
             ]
@@ -39,11 +39,11 @@ struct MetricsTests {
             _ = try await eventually {
                 try await scrape(stack)
             } until: {
-                // How many wait is counted anew every few seconds, and may have been counted just before the end.
+                // Waiting pushes are counted again every few seconds, so the count may predate the end.
                 $0.sum("relay_queue_settled_total", ["result": "sent"]) == 1
                     && $0.value("relay_queue_pushes") == 0
             }
-            // A scrape asks the loops before the queue: only the next one is sure to have all that led to this.
+            // A scrape reads the loops before the queue, so only the next scrape is sure to include everything.
             let read = try await scrape(stack)
             expectRequests(read)
             func pushes(_ result: String, _ reason: String = "none") -> Double {
@@ -101,7 +101,7 @@ struct MetricsTests {
         #expect(read.value("relay_apns_connections_opened_total", group) == opened)
         #expect(read.sum("relay_apns_connections", group.merging(["state": "open"]) { $1 }) >= 1)
         #expect(read.value("relay_apns_streams", group) == 0)
-        // Registrations and what the queue stored went through the writer.
+        // Registrations and queued pushes went through the writer.
         #expect(read.value("relay_database_call_duration_seconds_count") ?? 0 >= 5)
     }
 
@@ -144,7 +144,7 @@ struct MetricsTests {
             let answer = try await stack.admin.get("/metrics")
             let read = try PrometheusText(answer.text)
             #expect(read.sum("relay_pushes_total", ["app": "other"]) == 1)
-            // The POST goes to the path of ntfy's topics, which is a route of its own.
+            // The POST isn't among them: its path is that of ntfy's topics, which is a separate route.
             #expect(read.sum("relay_http_requests_total", ["route": "other"]) == 3)
             for hidden in hostile + [Self.secret, token(1), token(2), String(token(1).suffix(8))] {
                 #expect(!answer.text.contains(hidden), "\(hidden)")
@@ -177,7 +177,7 @@ struct MetricsTests {
         try await Stack.run { stack in
             let admin = try await stack.admin
             var held: [HeldConnection] = []
-            // A few that have had an answer, and many whose request never ends.
+            // A few connections that got a response, and many whose request never ends.
             for number in 0..<100 {
                 let connection = try await HeldConnection(admin)
                 if number.isMultiple(of: 10) {
@@ -221,7 +221,7 @@ struct MetricsTests {
     @Test("If the default port is in use, the relay warns and serves without an admin listener")
     func defaultPort() async throws {
         try await Stack.run(["RELAY_LOOPS": "1"]) { stack in
-            // Whoever has the port, the relay goes without it.
+            // The relay starts without the admin listener, whatever program has the port.
             let holder = try Program(
                 tool: "/usr/bin/python3",
                 [
@@ -292,10 +292,10 @@ struct MetricsTests {
                 try $0.json()["checks"]?["queue"] == "overdue"
             }
             #expect(stuck.status == 503)
-            // The lock also fails the write that is tried every five seconds, if that comes first.
+            // The lock also makes the write fail that is tried every five seconds, if that comes first.
             let checks = try #require(try stuck.json()["checks"])
             for check in ["storage", "apns", "clock"] { #expect(checks[check] == "ok") }
-            // Each loop remembers for a second what it found.
+            // Each loop caches its check for a second.
             let read = try await eventually {
                 try await scrape(stack)
             } until: {
@@ -323,7 +323,7 @@ struct MetricsTests {
 
     private func scrape(_ stack: Stack) async throws -> PrometheusText { try await stack.metrics() }
 
-    /// Posts a registration, or an event without a session; the answer's status.
+    /// Posts a registration, or an event without a session; returns the response's status.
     private func post(_ stack: Stack, _ path: String, token: String?) async throws -> Int {
         var body = JSON.Object()
         body["secret"] = .string(Self.secret)

@@ -47,7 +47,7 @@ struct NotifyTests {
             #expect(pushes[4]["payload"]?["k"] == ["nested": [1, nil]])
             #expect(pushes[5]["pushType"] == "background")
             #expect(pushes[5]["payload"] == ["aps": ["content-available": 1]])
-            // One device alone, once for its eventID.
+            // Only one device, and only once for this eventID.
             let one: JSON.Value = ["deviceToken": .string(token(2)), "eventID": "e"]
             for _ in 0..<2 {
                 #expect(try EventResult(try await notify(stack, ["title": "only"], one).json()).sent == 1)
@@ -95,7 +95,7 @@ struct NotifyTests {
             let result = try await stack.event(Self.secret)
             #expect(result.sent == 1 && result.status(token(1)) == "muted")
             #expect(try await stack.control.pushes(token: token(1)).isEmpty)
-            // Found by their tokens: two registrations of one millisecond are listed in any order.
+            // Looked up by token: registrations of the same millisecond are listed in any order.
             let devices = try await eventually {
                 let list = try await stack.http.post(
                     "/v1/device/list", #"{"secret":"a secret of the test"}"#)

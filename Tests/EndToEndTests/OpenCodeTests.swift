@@ -54,7 +54,7 @@ struct OpenCodeTests {
             try await chain.lastTurn()
             #expect(try await chain.titles(atLeast: 1) == ["Last ses_last"])
             #expect(try await chain.bridge.stop() == 0)
-            // Its run isn't the one that asked.
+            // This run belongs to another session than the one that asked.
             try await chain.does("begin", ["id": "ses_again"])
             try await chain.restartBridge()
             try await chain.does("session", ["id": "ses_1", "title": "Other"])
@@ -197,7 +197,7 @@ struct OpenCodeTests {
 }
 
 extension Chain {
-    /// Allows what an event is about, once; returns the replies that the server got.
+    /// Allows an event's request once; returns the replies that the server received.
     fileprivate func answers(_ eventID: JSON.Value) async throws -> [JSON.Value] {
         var reply = JSON.Object()
         reply["secret"] = .string(phoneSecret)

@@ -3,13 +3,13 @@ import JSON
 import Network
 import Testing
 
-/// What an operator does with the hashes that logs show, with the real programs on every database.
+/// What operators do with the hashes in logs, using the real programs on every database.
 @Suite("Operators' commands with a hash", .timeLimit(.minutes(4)))
 struct OperatorTests {
     private static let secret = "a secret of the test"
     private static let other = "another secret of it"
 
-    /// Runs a body beside a relay that tries waiting pushes again soon.
+    /// Runs a body with a relay that retries waiting pushes soon.
     private static func onEach(
         _ server: ServerUnderTest?, _ more: [String: String] = [:], _ body: (Stack) async throws -> Void
     ) async throws {
@@ -18,7 +18,7 @@ struct OperatorTests {
         try await Stack.run(settings, body)
     }
 
-    /// Where commands find the relay of the stack, which on SQLite alone may change the file.
+    /// The address of the stack's relay for commands; on SQLite, only the relay may change the file.
     private static func asked(_ stack: Stack) async throws -> [String: String] {
         let admin = try await stack.admin.endpoint
         return ["RELAY_ADMIN_LISTEN": "\(admin.host):\(admin.port)"]
@@ -47,7 +47,7 @@ struct OperatorTests {
         return try await http.post(path, body)
     }
 
-    /// Waits until events are answered with a status.
+    /// Waits until events get the given status.
     private static func answers(_ status: Int, _ secret: String, on http: HTTPClient) async throws {
         _ = try await eventually {
             try await post("/v1/event", secret, on: http).status
@@ -127,7 +127,7 @@ struct OperatorTests {
             let page = try await CommandRun(["queue", "--json", "--limit", "3"], on: stack).json()
             #expect(page["pushes"]?.array?.count == 3 && page["next"]?.string != nil)
             let text = try await CommandRun(["queue"], on: stack)
-            #expect(text.status == 0 && text.output.contains("4 pushes wait"), "\(text.output)")
+            #expect(text.status == 0 && text.output.contains("4 pushes are waiting"), "\(text.output)")
             #expect(!text.output.contains(Self.secret) && !text.output.contains(token(1)))
 
             let tenants = try await CommandRun(["tenants", "--sort", "waiting", "--json"], on: stack).json()
@@ -191,7 +191,7 @@ struct OperatorTests {
             #expect(run.status == 0 && run.output.contains("removed 1 device"), "\(run.output)")
             #expect(try await stack.event(Self.secret).sent == 0)
             #expect(try await stack.event(Self.other).sent == 1)
-            // Its deliveries are still there, or will be in a moment, and so is its hash.
+            // The secret's delivery log rows, and with them its hash, are still there or will be in a moment.
             let again = try await eventually {
                 try await CommandRun(["revoke", "--secret-hash", digits, "--yes"], on: stack, given)
             } until: {
@@ -223,7 +223,7 @@ struct OperatorTests {
                 let run = try await CommandRun(arguments, on: stack, given)
                 #expect(run.status == 64, "\(arguments): \(run.output)")
             }
-            // A whole hash needs no row.
+            // A complete hash needs no row.
             let ends = ["0", "1"].map { String(repeating: "a", count: 63) + $0 }
             for hash in ends {
                 #expect(try await CommandRun(["block", hash], on: stack, given).status == 0)
@@ -252,7 +252,7 @@ struct OperatorTests {
                 try await stack.relay.stop()
                 try await stack.restartRelay(step.settings)
                 #expect(try await Self.post("/v1/event", Self.secret, on: stack.http).status == 403)
-                // Under the hash of this pepper before the next one comes.
+                // The block moves to this pepper's hash before the next pepper is set.
                 if step.moves {
                     _ = try await stack.relay.line("it moved") { $0.contains("secret.rehashed") }
                 }

@@ -18,7 +18,7 @@ struct OutcomeTests {
     func gone(reason: String) async throws {
         try await Stack.run { stack in
             let state = reason == "Unregistered" ? "unregistered" : "expired"
-            // Long ago: the app has registered again since then, so the answer is stale.
+            // The app has registered again since this old timestamp, so the response is stale.
             try await registered(stack)
             try await stack.control.put(
                 "/tokens", ["token": .string(token(1)), "state": .string(state), "since": 1_600_000_000_000])
@@ -94,7 +94,7 @@ struct OutcomeTests {
             try await registered(stack)
             try await stack.control.put("/rules", ["reason": "ExpiredProviderToken", "count": 1])
             let result = try await stack.event(Self.secret)
-            // A token younger than 20 minutes isn't replaced, so the push is tried once more as it is.
+            // A provider token younger than 20 minutes isn't replaced, so the push is retried with the same one.
             #expect(result.sent == 1)
             #expect(try await stack.event(Self.secret).sent == 1)
         }
@@ -148,7 +148,7 @@ struct OutcomeTests {
             }
             #expect(pushes.map { $0["status"]?.int == 200 } == [false, false, false, true])
             #expect(pushes.allSatisfy { $0["apnsID"]?.string == id })
-            // Its end is written down once.
+            // The push's end is logged once.
             _ = try await eventually {
                 try deliveryRows(stack.directory.file("relay.db"))
             } until: {
@@ -260,9 +260,9 @@ struct OutcomeTests {
     }
 }
 
-/// Asks again until the answer is as wanted; fails with the last answer after 90 seconds.
+/// Polls until the result is as wanted; fails with the last result after 90 seconds.
 ///
-/// Pauses between questions, or they would take the processors from the programs under test.
+/// Pauses between polls, to leave the processors to the programs under test.
 func eventually<Value>(
     _ ask: () async throws -> Value, until isWanted: (Value) throws -> Bool
 ) async throws -> Value {

@@ -6,7 +6,7 @@ import Testing
 /// `relay serve` and `relay check` as processes, on set-ups that `relay serve` refuses.
 @Suite("relay check refuses what relay serve refuses", .timeLimit(.minutes(3)))
 struct PreconditionTests {
-    /// Has both look at a set-up that is broken; the check's fault, and the status that it has.
+    /// Expects `relay serve` to refuse a faulty set-up and `relay check` to report the fault.
     private func expectRefusal(
         _ stand: CheckStand, _ changes: [String: String], _ fault: String, isWarning: Bool = false
     ) async throws {
@@ -102,7 +102,7 @@ struct PreconditionTests {
         let changes = ["DATABASE_URL": String(url), "RELAY_DATABASE_START_DEADLINE": "0s"]
         try await CheckStand.run { stand in
             try await expectRefusal(stand, changes, "database_denied")
-            // The same for a schema that has to be changed; nothing of it is changed.
+            // A schema that has to be changed is refused as well, and nothing in it is changed.
             let migrated = try Program("relay", ["migrate"], environment: ["DATABASE_URL": administrator])
             #expect(try await migrated.ended() == 0)
             let tables = [
@@ -119,7 +119,7 @@ struct PreconditionTests {
             try await expectRefusal(stand, changes, "database_denied")
             let version = "SELECT coalesce(max(version), 0) FROM relay_schema"
             #expect(try server.integer(version, at: administrator) == 0)
-            // A right that is taken away of the tables that are there: relay serve starts and warns.
+            // If a right on existing tables is missing, relay serve starts with a warning.
             let second = try Program("relay", ["migrate"], environment: ["DATABASE_URL": administrator])
             #expect(try await second.ended() == 0)
             try server.run("REVOKE INSERT ON device_registration FROM \(account)", at: administrator)

@@ -9,7 +9,7 @@ struct ProxyTests {
     private static let secret = "a secret of the test"
     private static let flags = ["--certificate-name", "apns.test"]
 
-    /// The settings of a stack's relay whose APNs is called apns.test, which only the proxy can find.
+    /// The settings of a relay whose APNs is at apns.test, a name that only the proxy can resolve.
     private static func settings(_ stack: Stack, _ more: [String: String]) throws -> [String: String] {
         var settings = more
         for name in ["APNS_PRODUCTION_URL", "APNS_SANDBOX_URL"] {
@@ -55,8 +55,8 @@ struct ProxyTests {
         arguments: [
             ("refuse", "it refused the tunnel with status 403"),
             ("ada:other", "it requires other credentials"),
-            ("garbage", "its answer is not HTTP/1"), ("endless", "its answer is too long"),
-            ("early", "it sent data before the server could"), ("silent", "no answer to CONNECT"),
+            ("garbage", "its response is not HTTP/1"), ("endless", "its response is too long"),
+            ("early", "it sent data before the server could"), ("silent", "no response to CONNECT"),
         ])
     func refusals(mode: String, words: String) async throws {
         try await Stack.run([:], simulator: Self.flags) { stack in

@@ -45,7 +45,7 @@ struct QuestionChainTests {
             #expect(try await chain.fate(of: second.id, key: key, reply: no) == "taken")
             let rejected = try await chain.given(atLeast: 2)[1]
             #expect(rejected["rejected"] == true)
-            // 1.x and previews of 2.x have no place for the message.
+            // 1.x and previews of 2.x have no field for the message.
             #expect(rejected["message"]?.string == (generation == 2 && !isPreview ? "Neither." : nil))
 
             let third = try await chain.asksQuestions("que_3", number: 3, key: key)
@@ -104,7 +104,7 @@ struct QuestionChainTests {
             let answer: JSON.Value = ["checks": ["t", "by hand"], "count": 12, "now": false]
             #expect(try await chain.given(atLeast: 1) == [["request": "frm_1", "answer": answer]])
 
-            // A value of another type, one that the server refuses, and a missing one.
+            // A value of the wrong type, a value that the server refuses, and a missing value.
             let refused = [
                 ([[], ["many"], ["Yes"], []], "refused invalid_answer"),
                 ([[], ["1"], ["Yes"], []], "refused invalid_answer"),

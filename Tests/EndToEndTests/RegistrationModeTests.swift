@@ -4,7 +4,7 @@ import Network
 import PrometheusText
 import Testing
 
-/// `RELAY_REGISTRATION` and the limits of devices, through real processes.
+/// `RELAY_REGISTRATION` and the device limits, with real processes.
 @Suite(.timeLimit(.minutes(2)))
 struct RegistrationModeTests {
     private static let secret = "a secret of the test"
@@ -23,7 +23,7 @@ struct RegistrationModeTests {
         return try await stack.http.send("POST", "/v1/device/register", body: text, headers: headers)
     }
 
-    /// The code in the last push to a device that was accepted.
+    /// The code in the last accepted push to a device.
     private func code(_ stack: Stack, _ token: String) async throws -> String {
         let push = try #require(try await stack.control.pushes(token: token).last { $0["status"] == 200 })
         #expect(push["pushType"] == "background")
@@ -45,7 +45,7 @@ struct RegistrationModeTests {
             try await stack.restartRelay()
             #expect(try await register(stack, token(1), code: code).status == 200)
             #expect(try await stack.event(Self.secret).sent == 1)
-            // It refreshes without a code, and no push comes of it.
+            // A refresh needs no code and causes no push.
             #expect(try await register(stack, token(1)).status == 200)
             #expect(try await stack.control.pushes(token: token(1)).count == 2)
             let read = try await stack.metrics()
@@ -127,10 +127,10 @@ struct RegistrationModeTests {
                 } else {
                     #expect(result.reason(token(1)) == "DeviceRateLimited")
                 }
-                // The other device of the first secret gets all of its pushes.
+                // The first secret's other device receives all of its pushes.
                 #expect(result.status(token(2)) == (number.isMultiple(of: 16) ? "sent" : nil))
             }
-            // Two more come to be in each second that the test takes.
+            // Two more tokens are added per second of the test.
             let seconds = Int((ContinuousClock.now - began).components.seconds)
             #expect((120...(121 + 2 * (seconds + 1))).contains(sent))
             #expect(try await stack.control.pushes(token: token(1)).count == sent)

@@ -23,11 +23,11 @@ struct ReplyChainTests {
             let taken = try await chain.result(reply, to: eventID)
             #expect(taken["outcome"] == "taken" && taken["reason"] == nil)
 
-            // Answered at the desk: the phones are told that nobody is needed any more.
+            // The request is answered at the desk, so the phones are told that no reply is needed any more.
             let second = try await chain.asks("per_2", number: 2)
             try await chain.does("answer", ["request": "per_2"])
             #expect(try await chain.closed(second)["reply"] == nil)
-            // Their apps remove the notification.
+            // The phones' apps remove the notification.
             let cleared = try await eventually {
                 try await chain.stack.control.pushes(token: token(1))
                     .compactMap { $0["payload"]?["clear"]?["eventID"]?.string }
@@ -35,7 +35,7 @@ struct ReplyChainTests {
                 $0.contains(second)
             }
             #expect(Set(cleared).count == cleared.count)
-            // A reply that comes after that answers nothing, and its phone learns so.
+            // A later reply has no effect, and its phone gets that result.
             let late = try await chain.result(["action": "always"], to: second)
             #expect(late["outcome"] == "answered_elsewhere")
             let third = try await chain.asks("per_3", number: 3)
@@ -66,7 +66,7 @@ struct ReplyChainTests {
 
             let eventID = try await chain.asks("per_3", number: 3, key: key)
             let sealed = try reply.sealed(for: eventID, with: replyKey)
-            // The visible action isn't the phone's.
+            // The unsealed action isn't the phone's, so it is ignored.
             let given: JSON.Value = ["sealed": .string(sealed), "action": "always"]
             #expect(try await chain.replies(given, to: eventID)["ok"] == true)
             #expect(try await chain.given(atLeast: 1) == [["request": "per_3", "reply": "once"]])
@@ -99,14 +99,14 @@ struct ReplyChainTests {
                 return ["sealed": .string(try reply.sealed(for: eventID, with: replyKey))]
             }
             let first = try await chain.asks("per_1", number: 1, key: key)
-            // The server asks something else under the same ID, and no event says so.
+            // The server asks something else under the same ID without sending an event.
             try await chain.does(
                 "ask", ["id": "ses_1", "request": "per_1", "command": "rm -rf /", "told": false])
             #expect(try await chain.replies(try always(first), to: first)["ok"] == true)
-            _ = try await chain.bridge.line("it refuses the reply") { $0.contains("something else") }
+            _ = try await chain.bridge.line("it refuses the reply") { $0.contains("a different request") }
             #expect(try await chain.given(atLeast: 0) == [])
 
-            // An event says so: it rings as another event, after a restart, too.
+            // With an event, the request rings as a new event, even after a restart.
             let second = try await chain.asks("per_1", number: 2, command: "rm -rf /", key: key)
             #expect(second != first)
             #expect(try await chain.replies(try always(first), to: second)["ok"] == true)
@@ -118,7 +118,7 @@ struct ReplyChainTests {
             #expect(try await chain.titles(atLeast: 3).count == 3)
             #expect(try await chain.given(atLeast: 0) == [])
 
-            // The same command again, after it was answered: neither is the earlier reply used.
+            // The same command is asked again after an answer: the earlier reply isn't used for it either.
             let third = try await chain.event(key: key)
             #expect(try await chain.replies(try always(third), to: third)["ok"] == true)
             #expect(try await chain.given(atLeast: 1) == [["request": "per_1", "reply": "always"]])
@@ -142,11 +142,11 @@ struct ReplyChainTests {
             let eventID = try await chain.asks("per_1", number: 1)
             let database = chain.stack.directory.file("relay.db")
             #expect(try deliveryRows(database, table: "schedule") == 1)
-            // Less than the step after which schedules rest, in case the clock is set back again.
+            // A smaller step than those after which schedules pause in case the clock is set back again.
             let began = ContinuousClock.now
             try clock.set(ahead: 58)
             let rings = try await chain.titles(atLeast: 2).count
-            // A busy machine may be this late to look: then it has rung once more a minute.
+            // On a busy machine the request may have rung again for each minute that passed.
             #expect(rings <= 2 + Int(began.duration(to: .now) / .seconds(60)))
             let pushes = try await chain.stack.control.pushes(token: token(1))
             #expect(pushes[0]["payload"] == pushes[1]["payload"])
@@ -154,7 +154,7 @@ struct ReplyChainTests {
             #expect(collapseID != nil && pushes[1]["headers"]?["apns-collapse-id"] == collapseID)
             #expect(try await chain.replies(["action": "once"], to: eventID)["ok"] == true)
             #expect(try await chain.given(atLeast: 1) == [["request": "per_1", "reply": "once"]])
-            // Nothing is left that could ring; the worker may still be ending what it sent.
+            // No schedule is left that could ring; the worker may still be ending one.
             let left = try await eventually {
                 try deliveryRows(database, table: "schedule")
             } until: {
@@ -171,7 +171,7 @@ struct ReplyChainTests {
             try await chain.does("begin", ["id": "ses_1"])
             let eventID = try await chain.asks("per_1", number: 1)
             #expect(try await chain.replies(["action": "always"], to: eventID)["ok"] == true)
-            // What is answered at the desk is over for the phones, also without replies.
+            // A request answered at the desk is over for the phones even without replies.
             let second = try await chain.asks("per_2", number: 2)
             try await chain.does("answer", ["request": "per_2"])
             try await chain.closed(second)

@@ -35,7 +35,7 @@ struct ReplyResultChainTests {
             try await chain.does(
                 "ask", ["id": "ses_4", "request": "per_ses_4", "command": "rm -rf /", "told": false])
             #expect(try await chain.fate(of: events["ses_4"], key: key) == "refused changed")
-            // The server doesn't answer until the run has ended.
+            // The server doesn't respond until the run has ended.
             try await chain.does("refuse", ["on": true])
             async let fate = chain.fate(of: events["ses_5"], key: key)
             _ = try await chain.bridge.line("it tries again") { $0.contains("trying again while it is open") }

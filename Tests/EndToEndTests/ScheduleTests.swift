@@ -6,7 +6,7 @@ import StorageMySQL
 import StoragePostgres
 import Testing
 
-/// What is scheduled, with relays and database servers as processes of their own.
+/// Schedules, with relays and database servers as separate processes.
 @Suite(
     "Relays that share schedules",
     .enabled(
@@ -37,7 +37,7 @@ struct ScheduleTests {
         try await Stack.run(["DATABASE_URL": url]) { stack in
             for statement in Self.refusing(server) { try server.run(statement, at: url) }
             let titles = try await schedule(3, of: stack, server, url)
-            // All are sent and answered, and none of the rows has gone.
+            // All occurrences are sent and answered, but none of the rows has been removed.
             let answered = try await eventually {
                 try server.integer(
                     "SELECT count(*) FROM event_receipt WHERE answer IS NOT NULL", at: url)
@@ -49,7 +49,7 @@ struct ScheduleTests {
             _ = try await stack.relay.ended()
             #expect(try server.integer("SELECT count(*) FROM schedule", at: url) == titles.count)
             for statement in Self.allowing(server) { try server.run(statement, at: url) }
-            // Instead of waiting until the leases are over.
+            // Ends the leases now instead of waiting until they expire.
             try server.run("UPDATE schedule SET lease_until = 1", at: url)
             try await stack.restartRelay()
             try await expectDone(server, url)
@@ -59,7 +59,7 @@ struct ScheduleTests {
 
     // MARK: Parts
 
-    /// Schedules some notifications of each secret, due now, and returns their titles in order.
+    /// Schedules notifications of each secret that are due now, and returns their titles in order.
     private func schedule(
         _ count: Int, of stack: Stack, _ server: ServerUnderTest, _ url: String
     ) async throws -> [String] {
@@ -111,7 +111,7 @@ struct ScheduleTests {
         }.sorted()
     }
 
-    /// Has a database refuse that rows go, as if it were away.
+    /// Statements that make a database refuse to remove rows, as if it were unavailable.
     private static func refusing(_ server: ServerUnderTest) -> [String] {
         switch server.name {
         case "postgres":

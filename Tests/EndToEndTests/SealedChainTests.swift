@@ -6,7 +6,7 @@ import Testing
 
 @Suite("From the agent to the phone, sealed", .timeLimit(.minutes(5)))
 struct SealedChainTests {
-    /// What no one but the phone may see of an event.
+    /// Words of an event that only the phone may see.
     private static let words = ["Fix auth", "The tests pass"]
 
     @Test(
@@ -24,7 +24,7 @@ struct SealedChainTests {
             _ = try await chain.bridge.line("it needs the relay") { $0.contains("the relay doesn't answer") }
             let queue = try chain.queueFile()
             #expect(queue.contains(#""sealed":"A"#))
-            // This relay would keep a readable text.
+            // This relay would keep readable text.
             try await chain.stack.restartRelay([
                 "PORT": String(address.port), "RELAY_LOG_LEVEL": "debug", "RELAY_HISTORY_DAYS": "1",
                 "RELAY_HISTORY_TEXT": "on",
@@ -36,7 +36,7 @@ struct SealedChainTests {
             let opened = try await chain.opened(push)
             #expect(opened["title"] == "Fix auth bug" && opened["body"] == "The tests pass.")
             #expect(opened["sessionID"] == "ses_1" && opened["serverID"] == push["serverID"])
-            // The simulator has the pairing's file.
+            // The simulator reads the pairing's file.
             let shown = try await chain.stack.control.http.get("/pushes?format=text").text
             #expect(shown.contains("opened:") && shown.contains("Fix auth bug"), "\(shown)")
 
@@ -68,7 +68,7 @@ struct SealedChainTests {
                 #expect(!String(decoding: push.encoded(), as: UTF8.self).contains("ses_real"))
                 #expect(try await chain.opened(push)["sessionID"] == "ses_real")
             }
-            // The delivery log has the session, soon after the push.
+            // The delivery log contains the session shortly after the push.
             let visible = Array(key.privateSessionID(of: "ses_real").utf8)
             let database = try await eventually {
                 try chain.databaseBytes()
@@ -109,9 +109,9 @@ struct SealedChainTests {
 }
 
 extension Chain {
-    /// What the JavaScript client opens of a push, with the pairing that the phone scanned.
+    /// Opens a push with the JavaScript client, using the pairing that the phone scanned.
     ///
-    /// It shares no code with the program that seals.
+    /// The client shares no code with the program that seals.
     fileprivate func opened(_ push: JSON.Value) async throws -> JSON.Value {
         let client = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("clients/js/node.js")
@@ -137,7 +137,7 @@ extension Chain {
         return String(try #require(lines.first { $0.contains("/app/#pair=") }))
     }
 
-    /// What SQLite has on disk, with its log of changes.
+    /// The bytes of SQLite's files, including the write-ahead log.
     fileprivate func databaseBytes() throws -> Data {
         let path = stack.directory.file("relay.db")
         let log = try? Data(contentsOf: URL(fileURLWithPath: path + "-wal"))

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Pairing and sealing on the command line", .timeLimit(.minutes(2)))
 struct SealingTests {
-    /// A command that has ended: its status and both of its streams.
+    /// Runs a command to its end; returns its status and its output on both streams.
     private func run(_ arguments: [String], _ environment: [String: String] = [:]) async throws -> (
         Int32, String
     ) {
@@ -41,7 +41,7 @@ struct SealingTests {
         let reader = try Program(
             tool: "/usr/bin/zbarimg", ["--quiet", "--raw", "-Sdisable", "-Sqrcode.enable", image])
         #expect(try await reader.ended() == 0 && reader.output.contains(link))
-        // The file may be for others, so it isn't written over.
+        // Others may use the file, so it isn't overwritten.
         let (again, said) = try await run(arguments)
         #expect(again == 74 && said.contains("exists; remove it first") && !said.contains("pair="))
     }
@@ -165,7 +165,7 @@ struct SealingTests {
             (["seal", "--title", "t"], homeless, 78, "it has no relayURL"),
             (["seal", "--title", "t"], stock, 78, "it has no key"),
             (["seal", "--title", "t"], changed, 78, "its relaySecret does not belong to its key"),
-            (["seal"], good, 64, "no text was given"),
+            (["seal"], good, 64, "no text given"),
             (["seal", "--body", String(repeating: "x", count: 2600)], good, 64, "too long"),
             (["seal", "--title", "t", "--kind", "k", "--event-type", "error"], good, 64, "not both"),
             (["open"], good, 65, "isn't a sealed text"),

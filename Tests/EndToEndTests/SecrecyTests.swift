@@ -45,7 +45,7 @@ struct SecrecyTests {
                 headers: ["Authorization: Bearer \(secrets[1])", "Content-Type: application/json"])
             #expect(answer.text.contains("structuredContent"))
             #expect((secrets + (0..<3).map(token)).allSatisfy { !answer.text.contains($0) })
-            // A secret in places where it doesn't belong must not be logged either.
+            // Even a secret in a place where it doesn't belong must not be logged.
             _ = try await stack.http.get("/\(secrets[0])?secret=\(secrets[1])")
             _ = try await stack.http.send(
                 "POST", "/v1/event", body: "{\"secret\":\"\(secrets[2])\",\"eventType\":\"\(secrets[3])\"}",

@@ -2,12 +2,12 @@ import JSON
 import PrometheusText
 import Testing
 
-/// A stream limit of 0, set by the simulator on connections that stand and on new ones.
+/// A stream limit of 0, which the simulator sets on existing connections and on new ones.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct StreamLimitTests {
     static let secret = "a secret of the test"
 
-    /// How many connections the relay has given up because they had no streams.
+    /// The number of connections that the relay replaced because they allowed no streams.
     private func replaced(_ stack: Stack) async throws -> Double {
         let text = try await stack.admin.get("/metrics").text
         let metric = "relay_apns_connections_replaced_total"
@@ -19,7 +19,7 @@ struct StreamLimitTests {
         let flags = ["--streams", "1", "--latency", "50ms"]
         try await Stack.run(["RELAY_LOOPS": "1", "APNS_CONNECTIONS_MAX": "8"], simulator: flags) { stack in
             for number in 0..<20 { try await stack.register(Self.secret, token(number)) }
-            // One push at a time on each: until there are as many connections as there may be.
+            // One push at a time per connection, until the maximum number of connections is open.
             _ = try await eventually {
                 _ = try await stack.event(Self.secret)
                 return try await stack.control.stats()["connections"]?["open"]?.int
@@ -45,7 +45,7 @@ struct StreamLimitTests {
             var events = 0
             var reasons: [String] = []
             let began = ContinuousClock.now
-            // By the third connection the relay knows that there is no use in waiting for streams.
+            // After three connections the relay knows that waiting for streams is useless.
             _ = try await eventually {
                 let event = try await stack.event(Self.secret)
                 events += 1
@@ -56,11 +56,11 @@ struct StreamLimitTests {
             } until: {
                 $0 == "NoStreams"
             }
-            // What it can't send it stores: it is ready all the same.
+            // The relay stores what it can't send, so it is still ready.
             #expect(try await stack.http.get("/ready").status == 200)
             #expect(try await replaced(stack) >= 3)
             let opened = try await stack.control.stats()["connections"]?["opened"]?.int
-            // Each is given three seconds, however many events come; a few may be tried at once.
+            // Each connection gets three seconds, however many events arrive; a few may be tried at once.
             let most = 8 + Int((ContinuousClock.now - began) / .seconds(3))
             #expect(
                 (3...most).contains(opened ?? 0),

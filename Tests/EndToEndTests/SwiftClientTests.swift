@@ -10,7 +10,7 @@ import Testing
 struct SwiftClientTests {
     private static let engines = ["sqlite"] + (ServerUnderTest.areThere ? ["postgres", "mariadb"] : [])
 
-    /// What an app stores; each test has one.
+    /// An app's stored data; each test has its own.
     private final class Memory: TokenStore, @unchecked Sendable {
         private let lock = NSLock()
         private var tokens: [KeptToken] = []
@@ -56,7 +56,7 @@ struct SwiftClientTests {
             let relay = try #require(Relay(pairing))
             let keeper = TokenKeeper(store: Memory())
             #expect(await keeper.update(try registration(1), for: [pairing]) == [.success(.registered)])
-            // The app gets another token.
+            // The app gets a new token.
             #expect(await keeper.update(try registration(2), for: [pairing]) == [.success(.registered)])
             let devices = try await relay.devices()
             #expect(devices.map(\.device) == ["…" + token(2).suffix(8)])
@@ -113,7 +113,7 @@ struct SwiftClientTests {
         #expect(try await command.ended() == 0)
         try Data(command.output.utf8).write(to: URL(fileURLWithPath: file))
         try await Stack.run(simulator: ["--pairing-file", file]) { stack in
-            // The relay's port is known only now; the secret stays.
+            // The relay's port is only known now; the secret stays the same.
             let key = try #require(try Pairing(parsing: command.output).key)
             let url = "http://127.0.0.1:\(stack.http.endpoint.port)"
             let relay = try #require(Relay(try Pairing(relayURL: url, hosts: [url], key: key)))

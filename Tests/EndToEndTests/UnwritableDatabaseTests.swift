@@ -4,13 +4,13 @@ import JSON
 import PrometheusText
 import Testing
 
-/// A database that a relay works with, and what a test does to it behind the relay's back.
+/// A relay's database, and what a test does to it without the relay's knowledge.
 private protocol DatabaseUnderTest: Sendable {
-    /// What the relay's `DATABASE_URL` is.
+    /// The database's URL, for the relay's `DATABASE_URL`.
     var url: String { get }
-    /// Makes a table one that no row can be added to, or takes that back.
+    /// Makes a table refuse or accept new rows.
     func setWritable(_ isWritable: Bool, _ table: String) throws
-    /// How many rows a table has.
+    /// The number of rows in a table.
     func count(_ table: String) throws -> Int
 }
 
@@ -54,14 +54,14 @@ struct UnwritableDatabaseTests {
             try await stack.register(Self.secret, token(0))
             try await answers(stack, 200)
             try database.setReadOnly(true)
-            // The other tests need the server, too.
+            // Other tests also need the server.
             defer { #expect(throws: Never.self) { try database.setReadOnly(false) } }
             let refused = try await answers(stack, 503)
             if server.name == "mariadb" {
                 #expect(refused.contains(#""storage":"ok","write":"read_only""#), "\(refused)")
                 #expect(try await stack.event(Self.secret).sent == 1)
             } else {
-                // A session that can't write isn't used at all: the host may have been a primary.
+                // A session that can't write isn't used at all: the host may be a former primary.
                 #expect(refused.contains(#""storage":"unavailable""#), "\(refused)")
             }
             var body = JSON.Object()
@@ -71,7 +71,7 @@ struct UnwritableDatabaseTests {
             let began = try await stack.relay.line("it can't write") { $0.contains("database.not_writable") }
             #expect(began.contains("read-only"), "\(began)")
             try database.setReadOnly(false)
-            // Nobody asks: the relay looks by itself.
+            // The relay checks by itself, without a request.
             _ = try await stack.relay.line("it can write again") { $0.contains("database.writable") }
             try await answers(stack, 200)
             #expect(try await stack.http.post("/v1/device/register", body).status == 200)
@@ -79,7 +79,7 @@ struct UnwritableDatabaseTests {
         }
     }
 
-    /// Each of the tables that matter refuses rows in turn; the log has one line when that begins and one when it is over.
+    /// Each important table refuses rows in turn; the log has one line when that begins and one when it ends.
     private func notReady(_ database: some DatabaseUnderTest) async throws {
         try await Stack.run(["DATABASE_URL": database.url]) { stack in
             let tables = ["device_registration", "pending_push"]
@@ -93,7 +93,7 @@ struct UnwritableDatabaseTests {
                 #expect(metric == 0, "\(table)")
                 try database.setWritable(true, table)
                 try await answers(stack, 200)
-                // Lines are written a moment after what they say.
+                // Log lines are written shortly after the events that they report.
                 for event in ["database.not_writable", "database.writable"] {
                     let count = try await eventually {
                         lines(stack, event)
@@ -103,7 +103,7 @@ struct UnwritableDatabaseTests {
                     #expect(count == round + 1, "\(table)")
                 }
             }
-            // Not asked by anybody, the relay looks once at its start.
+            // The relay also checks once at startup, without a request.
             try database.setWritable(false, "device_registration")
             #expect(try await stack.relay.stop() == 0)
             try await stack.restartRelay()
@@ -127,7 +127,7 @@ struct UnwritableDatabaseTests {
         stack.relay.output.components(separatedBy: "\"\(event)\"").count - 1
     }
 
-    /// Five pushes wait while the log can't be written: each arrives once, its row goes, and the log goes on afterwards.
+    /// Five pushes wait while the log can't be written: each arrives once, its row is removed, and logging resumes.
     private func arriveOnce(_ database: some DatabaseUnderTest) async throws {
         let overrides = ["DATABASE_URL": database.url, "RELAY_RETRY_DELAY_MAX": "100ms"]
         try await Stack.run(overrides) { stack in
@@ -135,7 +135,7 @@ struct UnwritableDatabaseTests {
             try database.setWritable(false, "delivery_log")
             try await stack.control.put("/rules", ["reason": "ServiceUnavailable", "count": 5])
             #expect(try await stack.event(Self.secret).queued == 5)
-            // A row that is there will be sent again: none may be left.
+            // A row that remains would be sent again, so none may be left.
             _ = try await eventually {
                 try database.count("pending_push")
             } until: {
@@ -163,7 +163,7 @@ struct UnwritableDatabaseTests {
         }
     }
 
-    /// A device that a push waits for can be unregistered, and the push goes with it.
+    /// A device with a waiting push can be unregistered, which removes the push.
     private func leavesMeanwhile(_ stack: Stack, _ database: some DatabaseUnderTest) async throws {
         try await stack.control.put("/rules", ["reason": "ServiceUnavailable", "retryAfter": 600])
         #expect(try await stack.event(Self.secret).queued == 5)
@@ -177,7 +177,7 @@ struct UnwritableDatabaseTests {
     }
 }
 
-/// A file, a table of which refuses rows as a trigger says.
+/// A SQLite file in which triggers make a table refuse rows.
 private struct SQLiteUnderTest: DatabaseUnderTest {
     let path: String
 
@@ -225,7 +225,7 @@ private struct SQLiteUnderTest: DatabaseUnderTest {
     }
 }
 
-/// A database of a server, and an account that may do there what a relay does, and no more.
+/// A server database, with an account that has only the rights that a relay needs.
 private struct LimitedAccount: DatabaseUnderTest {
     let url: String
     private let server: ServerUnderTest
@@ -265,7 +265,7 @@ private struct LimitedAccount: DatabaseUnderTest {
         try server.run("\(change) \(account)", at: administrator)
     }
 
-    /// Makes the server read-only for accounts without special rights, as a failover does, or takes that back.
+    /// Makes the server read-only for unprivileged accounts, as a failover does, or writable again.
     func setReadOnly(_ isReadOnly: Bool) throws {
         guard server.name == "postgres" else {
             return try server.run("SET GLOBAL read_only = \(isReadOnly ? 1 : 0)", at: administrator)
@@ -273,7 +273,7 @@ private struct LimitedAccount: DatabaseUnderTest {
         try server.run(
             "ALTER ROLE \(account) SET default_transaction_read_only = \(isReadOnly ? "on" : "off")",
             at: administrator)
-        // Only new sessions see the change. A primary that becomes a standby ends the old ones, too.
+        // Only new sessions see the change. A primary that becomes a standby also ends the old ones.
         _ = try server.integer(
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = '\(account)'",
             at: administrator)

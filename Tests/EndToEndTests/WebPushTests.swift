@@ -7,7 +7,7 @@ struct WebPushTests {
     private static let secret = "a secret of the test"
     private static let vendors = ["apple", "google", "mozilla", "unifiedpush"]
 
-    /// A relay and push services; `overrides` are settings of the relay.
+    /// Runs a relay and push services; `overrides` are relay settings.
     private static func run(_ overrides: [String: String] = [:], _ body: (Stack) async throws -> Void)
         async throws
     {
@@ -151,7 +151,7 @@ struct WebPushTests {
 }
 
 extension JSON.Object {
-    /// An object of these members and those of another one.
+    /// An object with these members and those of another object.
     fileprivate init(_ members: [String: JSON.Value], _ more: JSON.Value) {
         self.init()
         for (name, value) in members.sorted(by: { $0.key < $1.key }) { self[name] = value }

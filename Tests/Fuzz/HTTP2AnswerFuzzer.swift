@@ -1,6 +1,6 @@
 import HTTP2
 
-/// Feeds an HTTP/2 client the frames of a server, whole and in pieces: both must lead to the same events.
+/// Feeds a server's frames to an HTTP/2 client, whole and in pieces: both must lead to the same events.
 ///
 /// The first byte of an input chooses the number of open requests and the size of the pieces.
 func fuzzAnswers(_ input: [UInt8]) {
@@ -16,9 +16,9 @@ func fuzzAnswers(_ input: [UInt8]) {
 
 /// The events of a client that receives a server's frames.
 private struct Answers {
-    /// Up to the end of the session: GOAWAY came and no request is open.
+    /// The events up to the end of the session: GOAWAY has arrived and no request is open.
     ///
-    /// From there on the client closes the connection and nghttp2 ignores further reads. It still parses the rest
+    /// After that, the client closes the connection and nghttp2 ignores further reads. It still parses the rest
     /// of the read that ended the session, so what follows depends on the pieces.
     private(set) var events: [ClientEvent] = []
     private(set) var hasTooManyContinuations = false

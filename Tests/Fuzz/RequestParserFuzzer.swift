@@ -14,7 +14,7 @@ func fuzzRequests(_ input: [UInt8]) {
     require(whole == Outcome(bytes, first: Int(input[0]), limits: limits), "one cut changes the result")
 }
 
-/// The server's own limits for an even choice, and small ones otherwise, which short inputs reach.
+/// The server's own limits if the choice is even, otherwise small ones that short inputs reach.
 private func limits(_ choice: UInt8) -> Limits {
     var limits = Limits()
     guard choice % 2 == 1 else { return limits }
@@ -28,7 +28,7 @@ private func limits(_ choice: UInt8) -> Limits {
     return limits
 }
 
-/// Everything a parser said about some bytes.
+/// Everything that a parser reported about some bytes.
 private struct Outcome: Equatable {
     private var said: [String] = []
 
@@ -44,7 +44,7 @@ private struct Outcome: Equatable {
         said.append("\(parser.phase) \(parser.awaitsContinue) \(parser.unfinished?.target ?? "")")
     }
 
-    /// Feeds one piece and checks what holds for every input; false after a refusal.
+    /// Feeds one piece and checks the invariants for every input; false after a refusal.
     private mutating func feed(_ piece: [UInt8], to parser: inout RequestParser, _ limits: Limits) -> Bool {
         var offset = 0
         while true {

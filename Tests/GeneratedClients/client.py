@@ -24,13 +24,13 @@ from common import TOKENS, URL, LaterRelay, check_all_used
 TOKEN = TOKENS["client"]
 SECRET = "a secret of the generated client"
 options = {"timeout": httpx.Timeout(30), "httpx_args": {"transport": LaterRelay()}, "raise_on_unexpected_status": True}
-# The secret as a bearer token, so that no body has it.
+# The secret is sent as a bearer token, so no body contains it.
 client = AuthenticatedClient(URL, token=SECRET, **options)
 plain = Client(URL, **options)
 
 
 def call(operation, kind, body=None, by=client):
-    """The answer of a route, which must be of a kind."""
+    """Returns a route's response, which must be of the given type."""
     answer = operation.sync(client=by, **({} if body is None else {"body": body}))
     assert isinstance(answer, kind), f"{operation.__name__}: {answer}"
     return answer
@@ -98,7 +98,7 @@ def batches():
 
 
 def outcomes():
-    # Outcomes are listed some seconds after they happened.
+    # Outcomes are listed a few seconds after they happened.
     first = call(list_outcomes, object, OutcomesRequest(limit=1, timeout=20))
     assert first.outcomes[0].type_ == "push" and first.outcomes[0].apns_id, first
     rest = call(list_outcomes, object, OutcomesRequest(cursor=first.cursor))
@@ -132,7 +132,7 @@ def agents():
 
 
 def send(path, body):
-    """The answer of a route to a body as it is."""
+    """Sends an unmodified body to a route and returns the response."""
     return client.get_httpx_client().post(path, json=body).raise_for_status().json()
 
 

@@ -1,4 +1,4 @@
-"""What the clients have in common: a transport that answers as a later relay may, and a count of the routes used."""
+"""What the clients share: a transport that responds as a later relay may, and a count of the routes used."""
 
 import json
 import os
@@ -12,7 +12,7 @@ used = set()
 
 
 def with_later_members(value):
-    """Adds a member to every object, which clients of this version don't know."""
+    """Adds a member that clients of this version don't know to every object."""
     if isinstance(value, dict):
         return {name: with_later_members(member) for name, member in value.items()} | {"memberOfALaterVersion": [1]}
     if isinstance(value, list):
@@ -21,7 +21,7 @@ def with_later_members(value):
 
 
 class LaterRelay(httpx.HTTPTransport):
-    """Passes requests to the relay, and adds members to its answers; replaces an error's code if the request says so."""
+    """Passes requests to the relay and adds members to its responses; replaces an error's code if the request says so."""
 
     def handle_request(self, request):
         answer = super().handle_request(request)

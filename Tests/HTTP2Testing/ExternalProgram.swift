@@ -1,11 +1,11 @@
 import ChildProcess
 import Foundation
 
-/// A program of a Debian package that a test runs against.
+/// A program from a Debian package against which a test runs.
 package struct ExternalProgram: Sendable {
-    /// What it is called.
+    /// The program's name.
     package let name: String
-    /// The package that has it.
+    /// The Debian package that contains the program.
     package let package: String
 
     package static let nghttpd = ExternalProgram(name: "nghttpd", package: "nghttp2-server")
@@ -14,9 +14,9 @@ package struct ExternalProgram: Sendable {
     package static let node = ExternalProgram(name: "node", package: "nodejs")
     package static let python = ExternalProgram(name: "python3", package: "python3")
 
-    /// Where it is.
+    /// The program's path.
     ///
-    /// - Throws: ``SetupFailure`` that names the missing package: a test that can't run has failed.
+    /// - Throws: ``SetupFailure`` with the missing package's name: a test that can't run has failed.
     package func path() throws -> String {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin").split(separator: ":").map(
             String.init)
@@ -27,7 +27,7 @@ package struct ExternalProgram: Sendable {
         throw SetupFailure("\(name) is missing: install the Debian package \(package)")
     }
 
-    /// Starts it; `stop()` ends it.
+    /// Starts the program; `stop()` ends it.
     package func start(_ arguments: [String]) throws -> RunningProgram {
         let pipe = Pipe()
         let writing = pipe.fileHandleForWriting
@@ -37,11 +37,11 @@ package struct ExternalProgram: Sendable {
         return RunningProgram(child: child, output: pipe.fileHandleForReading)
     }
 
-    /// Runs it to its end; what it printed and its exit status.
+    /// Runs the program to completion; returns its output and exit status.
     package func run(_ arguments: [String]) async throws -> (output: String, status: Int32) {
         let running = try start(arguments)
         return await withCheckedContinuation { continuation in
-            // Reading and waiting block, and the loop has the server to run meanwhile.
+            // Reading and waiting block, and the loop has to run the server meanwhile.
             Thread.detachNewThread {
                 let output = running.readToEnd()
                 continuation.resume(returning: (output, running.waitForExit()))
@@ -50,7 +50,7 @@ package struct ExternalProgram: Sendable {
     }
 }
 
-/// A program that runs beside a test.
+/// A program running alongside a test.
 package final class RunningProgram: @unchecked Sendable {  // why: used by one thread at a time
     private let child: ChildProcess
     private let output: FileHandle
@@ -61,7 +61,7 @@ package final class RunningProgram: @unchecked Sendable {  // why: used by one t
         self.output = output
     }
 
-    /// Ends it and waits for that; what it had printed.
+    /// Ends the program, waits for its end and returns its output.
     @discardableResult
     package func stop() -> String {
         if !hasEnded { kill(child.processIdentifier, SIGTERM) }
@@ -70,7 +70,7 @@ package final class RunningProgram: @unchecked Sendable {  // why: used by one t
         return text
     }
 
-    /// The next line it prints.
+    /// The next line that the program prints.
     ///
     /// Blocks.
     package func readLine() -> String {

@@ -1,7 +1,7 @@
 import Glibc
 package import Network
 
-/// Runs `body` on a new event loop and ends the loop's thread afterwards.
+/// Runs `body` on a new event loop and stops the loop's thread afterwards.
 package func withLoop<Result: Sendable>(
     _ body: @Sendable (isolated EventLoop) async throws -> Result
 ) async throws -> Result {
@@ -12,7 +12,7 @@ package func withLoop<Result: Sendable>(
     return try result.get()
 }
 
-/// A self-signed certificate and its key in files of a temporary directory.
+/// A self-signed certificate and its key, as files in a temporary directory.
 package struct CertificateFiles: Sendable {
     package let certificate: String
     package let key: String
@@ -38,7 +38,7 @@ package struct CertificateFiles: Sendable {
     }
 }
 
-/// What a test needs and does not find; the text says what to do about it.
+/// A missing prerequisite of a test; the text says what to do about it.
 package struct SetupFailure: Error, CustomStringConvertible {
     package let description: String
 
@@ -47,7 +47,7 @@ package struct SetupFailure: Error, CustomStringConvertible {
     }
 }
 
-/// Lets a test wait for a state that callbacks on its loop bring about.
+/// Lets a test wait for a state that callbacks on its loop cause.
 ///
 /// Confined to the loop.
 package final class Watch {
@@ -64,7 +64,7 @@ package final class Watch {
         self.loop = loop
     }
 
-    /// Looks at every condition again; called by whoever changed something.
+    /// Checks every condition again; called after each change.
     package func changed() {
         for (key, waiter) in waiters where waiter.isDone() {
             waiters[key] = nil
@@ -72,7 +72,7 @@ package final class Watch {
         }
     }
 
-    /// Waits until `isDone` holds; false when it doesn't within `limit`, which no passing test reaches.
+    /// Waits until `isDone` holds; returns false if it doesn't within `limit`, which no passing test reaches.
     package func wait(
         on loop: isolated EventLoop, limit: Duration = .seconds(60), until isDone: @escaping () -> Bool
     ) async -> Bool {
@@ -84,7 +84,7 @@ package final class Watch {
         }
         timer.schedule(after: limit)
         return await withCheckedContinuation { continuation in
-            // Looked at here: before, the wait may give other work of the loop its turn, and it would not be seen.
+            // Checked here: the loop may run other work before this continuation exists, and miss its change.
             guard !isDone() else {
                 timer.cancel()
                 return continuation.resume(returning: true)

@@ -1,23 +1,23 @@
 package import HTTP2
 package import Network
 
-/// An HTTP/2 server over TLS on 127.0.0.1 that does with each request what a test says, and counts.
+/// An HTTP/2 server over TLS on 127.0.0.1 that handles each request as a test says, and counts requests.
 ///
 /// Loop-confined.
 package final class ScriptedServer: ServerConnectionHandler {
-    /// A request and where it came in.
+    /// A request and where it arrived.
     package struct Incoming {
         package let connection: HTTP2ServerConnection
         package let stream: StreamID
         package let request: ServerRequest
-        /// The order of its connection, from 0.
+        /// The index of its connection in the order of arrival, from 0.
         package let connectionIndex: Int
         fileprivate let server: ScriptedServer
 
         /// The request's `apns-id`.
         package var id: String { request.fields.string("apns-id") ?? "" }
 
-        /// Answers 200, or `status` with a reason as APNs has it.
+        /// Responds with 200, or with `status` and a reason in APNs' format.
         package func answer(_ status: Int = 200, reason: String? = nil) {
             server.handled[id, default: 0] += 1
             var fields = HeaderFields(status: status)
@@ -26,12 +26,12 @@ package final class ScriptedServer: ServerConnectionHandler {
             connection.respond(to: stream, fields, body: body)
         }
 
-        /// Counts the request as done and never answers.
+        /// Counts the request as handled but never responds.
         package func swallow() {
             server.handled[id, default: 0] += 1
         }
 
-        /// Refuses the request, having done nothing for it.
+        /// Refuses the request without having handled it.
         package func refuse() {
             connection.reset(stream, .refusedStream)
         }
@@ -42,28 +42,28 @@ package final class ScriptedServer: ServerConnectionHandler {
     private let limits: () -> ServerLimits
     private var indices: [ObjectIdentifier: Int] = [:]
 
-    /// Where it listens.
+    /// The address on which the server listens.
     package private(set) var endpoint: Endpoint
-    /// The connections that stand, oldest first.
+    /// The open connections, oldest first.
     package private(set) var connections: [HTTP2ServerConnection] = []
-    /// How many connections have been accepted.
+    /// The number of accepted connections.
     package private(set) var acceptedCount = 0
-    /// How many connections have ended, and how.
+    /// The connections that have ended, and how.
     package private(set) var ends: [ConnectionEnd] = []
-    /// How often each `apns-id` came in.
+    /// How often each `apns-id` arrived.
     package private(set) var received: [String: Int] = [:]
-    /// How often each `apns-id` was taken as a push, answered or not: never twice.
+    /// How often each `apns-id` was handled as a push, answered or not: never twice.
     package fileprivate(set) var handled: [String: Int] = [:]
-    /// What to do with a request; answers 200 unless set.
+    /// Handles a request; responds with 200 unless set.
     package var onRequest: (Incoming) -> Void = { $0.answer() }
-    /// What to do with a new connection.
+    /// Handles a new connection.
     package var onConnection: (HTTP2ServerConnection) -> Void = { _ in }
-    /// Everything else that happens on connections.
+    /// Handles all other events on connections.
     package var onEvent: (HTTP2ServerConnection, ServerEvent) -> Void = { _, _ in }
-    /// Told after every event.
+    /// Notified after every event.
     package let watch: Watch
 
-    /// Starts to listen on a free port.
+    /// Starts listening on a free port.
     package init(
         on loop: EventLoop, certificate: CertificateFiles,
         limits: @escaping () -> ServerLimits = { ServerLimits() },
@@ -87,14 +87,14 @@ package final class ScriptedServer: ServerConnectionHandler {
         endpoint = Endpoint(host: "127.0.0.1", port: listener.localAddress.port)
     }
 
-    /// Listens no more and closes every connection.
+    /// Stops listening and closes every connection.
     package func close() {
         listener?.close()
         listener = nil
         for connection in connections { connection.close() }
     }
 
-    /// Listens no more; connections stay.
+    /// Stops listening; connections stay open.
     package func stopListening() {
         listener?.close()
         listener = nil

@@ -109,7 +109,7 @@ struct ConnectionTests {
     @Test("requests fail if their connection closes in the same turn; possibly received ones as lost")
     func closedAtOnce() async throws {
         try await Self.connected { loop, server, connection, recorder in
-            // With nothing unread here, closing doesn't reset the connection: the server gets what was sent.
+            // Nothing is unread here, so closing doesn't reset the connection: the server receives what was sent.
             _ = try connection.submit(pushFields(0), body: [])
             #expect(await recorder.watch.wait(on: loop) { recorder.responses.count == 1 })
             for id in 1...40 {

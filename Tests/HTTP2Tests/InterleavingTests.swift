@@ -21,7 +21,7 @@ struct SeededGenerator: RandomNumberGenerator {
 
 /// A client and a server session that exchange bytes in pieces and act randomly.
 ///
-/// Every request has a number as its `apns-id`; the model here knows what to expect of it.
+/// Every request has a number as its `apns-id`, by which the model knows what to expect of the request.
 private final class Chaos {
     private var random: SeededGenerator
     private let client: ClientSession
@@ -49,7 +49,7 @@ private final class Chaos {
 
     func run(steps: Int) throws {
         for _ in 0..<steps { try step() }
-        // Everything that can still arrive does; then the connection is lost.
+        // Everything that can still arrive does so; then the connection is lost.
         for _ in 0..<20 {
             try gather()
             try deliver(all: true)

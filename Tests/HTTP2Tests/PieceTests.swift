@@ -6,7 +6,7 @@ import Testing
 
 /// A tap between client and server that forwards everything and records what the client sends.
 private final class Tap: ChannelHandler {
-    /// Its server side.
+    /// The tap's side toward the server.
     private final class Upstream: ChannelHandler {
         let client: Channel
         var early: [UInt8] = []
@@ -59,7 +59,7 @@ private final class Tap: ChannelHandler {
     func channelWritable(_ channel: Channel) {}
     func channelClosed(_ channel: Channel, reason: ChannelCloseReason) { upstream?.channel.close() }
 
-    /// The payload bytes of the TLS records from an offset (RFC 8446, section 5.2), without tag and content type.
+    /// The payload bytes per TLS record from an offset (RFC 8446, section 5.2), without tag and content type.
     func recordSizes(from start: Int) -> [Int] {
         var sizes: [Int] = []
         var next = start
@@ -95,7 +95,7 @@ struct PieceTests {
                 to: Endpoint(host: "127.0.0.1", port: listener.localAddress.port),
                 tls: try TLSClientContext(caFile: files.certificate, alpn: ["h2"]), on: loop,
                 timeout: .seconds(5))
-            // An answer shows that preface and SETTINGS were sent.
+            // A response shows that the preface and SETTINGS were sent.
             #expect(await recorder.watch.wait(on: loop) { recorder.isOpen })
             _ = try connection.submit(pushFields(0), body: [])
             #expect(await recorder.watch.wait(on: loop) { recorder.responseCount == 1 })

@@ -118,7 +118,7 @@ struct SessionLimitTests {
         let pair = try SessionPair()
         let slot = try pair.client.submit(pushFields(1), body: [])
         try pair.exchange()
-        // HEADERS on stream 1 with a: b alone, END_HEADERS and END_STREAM.
+        // HEADERS on stream 1 with only "a: b", END_HEADERS and END_STREAM.
         let bare: [UInt8] = [0, 0, 5, 1, 5, 0, 0, 0, 1, 0, 1, 0x61, 1, 0x62]
         try bare.withUnsafeBytes { try pair.client.receive($0) }
         try pair.exchange()

@@ -59,7 +59,7 @@ final class SessionPair {
 
     private var answered = 0
 
-    /// Answers all unanswered requests with 200 and their `apns-id`, and transfers the answers.
+    /// Responds to all unanswered requests with 200 and their `apns-id`, and transfers the responses.
     func answerAll() throws {
         while answered < requests.count {
             let (stream, request) = requests[answered]
@@ -95,7 +95,7 @@ final class SessionPair {
 }
 
 extension ClientLimits {
-    /// Limits that keep the fields used in the tests.
+    /// Limits that allow the header fields used in the tests.
     static var forTests: ClientLimits {
         var limits = ClientLimits()
         limits.keptFields = ["apns-id", "retry-after"]

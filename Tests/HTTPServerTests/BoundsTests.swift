@@ -11,13 +11,13 @@ struct BoundsTests {
     @Test("A trickling head is answered with 408 at its deadline, and not earlier")
     func slowHead() async throws {
         let change: (inout HTTPServer.Options) -> Void = {
-            // The first head's deadline starts at accept: long enough for a busy machine to send it.
+            // The first header deadline starts at accept, so it leaves a busy machine time to send the headers.
             $0.limits.headDeadline = .seconds(2)
             $0.limits.idleDeadline = Self.never
         }
         try await serving(testService(), change) { loop, serving in
             let client = try await serving.client(on: loop)
-            // On a used connection, so that the head's own deadline ends it.
+            // On a used connection, so that the request's own header deadline closes it.
             client.send("GET /sync HTTP/1.1\r\nHost: h\r\n\r\nGET")
             #expect(try await client.answer(on: loop).status == 200)
             let dripping = client.drip(" ", every: .milliseconds(5), on: loop)
@@ -170,7 +170,7 @@ struct BoundsTests {
             for _ in 0..<60 { holders.append(try await serving.client(on: loop)) }
             await eventually(on: loop) { serving.ledger.count == holders.count }
             #expect(serving.ledger.memoryBytes < limit)
-            // Nothing of it is read before this task waits.
+            // The server reads none of it before this task waits.
             for holder in holders { holder.sendNow(unfinished) }
             await eventually(on: loop) { serving.ledger.evictedCount > 0 }
             await eventually(on: loop) { serving.ledger.memoryBytes <= limit }

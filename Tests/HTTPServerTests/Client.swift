@@ -2,10 +2,10 @@ import HTTPServer
 import Network
 import Testing
 
-/// A received answer.
+/// A received response.
 struct Answer: Sendable, Equatable {
     var status: Int
-    /// Names in lower case.
+    /// The header fields, with names in lower case.
     var headers: [String: String]
     var body: String
 }
@@ -74,7 +74,7 @@ final class Client: ChannelHandler {
 
     func resumeReading() { channel?.resumeReading() }
 
-    /// The next answer; with `isHead` it has no body, whatever its length.
+    /// The next response; with `isHead` it has no body, whatever its length field says.
     func answer(isHead: Bool = false, on loop: isolated EventLoop) async throws -> Answer {
         while true {
             if let (answer, end) = try Self.firstAnswer(bytes, isHead: isHead) {
@@ -133,7 +133,7 @@ final class Client: ChannelHandler {
         return nil
     }
 
-    /// Waits for a change after so many: the wait itself may give the connection its turn before it begins.
+    /// Waits for a change after `seen` changes: the connection may run before the wait begins.
     private func changed(since seen: Int, on loop: isolated EventLoop) async {
         await withCheckedContinuation { continuation in
             guard changes == seen else { return continuation.resume() }

@@ -77,7 +77,7 @@ struct ConnectionTests {
                 let body = try await client.answer(on: loop).body
                 #expect(body.utf8.count == 1_000_000)
                 #expect(body.first == Character("\(number % 10)") && body.last == body.first)
-                // Pauses every few answers, so that the server's output buffers fill.
+                // Pauses after every few responses, so that the server's output buffers fill.
                 guard number % 8 == 0 else { continue }
                 client.pauseReading()
                 await pause(.milliseconds(5), on: loop)
@@ -166,7 +166,7 @@ struct SemanticsTests {
             #expect(try await client.answer(on: loop).body == "body")
             client.send(post + "here")
             #expect(try await client.answer(on: loop).body == "here")
-            // After a request that is still being answered, 100 waits for that answer.
+            // After a request that is still being answered, the 100 waits for its response.
             client.send("GET /held HTTP/1.1\r\nHost: h\r\n\r\n" + post)
             await gate.arrived(1)
             gate.open()
@@ -174,7 +174,7 @@ struct SemanticsTests {
             #expect(try await client.answer(on: loop).status == 100)
             client.send("late")
             #expect(try await client.answer(on: loop).body == "late")
-            // A body that will be refused is not requested.
+            // The server doesn't ask for a body that it will refuse.
             client.send(
                 "POST /sync HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 99999\r\n\r\n")
             #expect(try await client.answer(on: loop).status == 413)

@@ -43,7 +43,7 @@ struct DeadlineTests {
         deadlines.update(.head, request: 1, now: at(160))
         deadlines.update(.head, request: 1, now: at(169))
         #expect(deadlines.verdict(now: at(170)) == .refuse(.headTimeout))
-        // The next request's head, in the same input as the end of this one.
+        // The next request's headers, in the same input as the end of this request.
         deadlines.update(.head, request: 2, now: at(169))
         #expect(deadlines.due == at(179))
     }
@@ -71,7 +71,7 @@ struct DeadlineTests {
     @Test("A client that reads below the minimum rate is disconnected, one at that rate is not")
     func slowReader() {
         let rate = Self.limits.sendBytesPerSecondMin
-        /// When the connection closes, in seconds, for a client that takes this many bytes per second; nil if it never does.
+        /// When the connection closes, in seconds, for a client that reads this many bytes per second; nil if it never does.
         func end(_ bytesPerSecond: Int) -> Int? {
             var deadlines = ConnectionDeadlines(limits: Self.limits, now: at(0))
             deadlines.update(.handler, request: 1, now: at(0))

@@ -50,7 +50,7 @@ struct FairnessTests {
             counter.loop.withLock { $0 = loop }
             let greedy = try await serving.client(on: loop)
             let modest = try await serving.client(on: loop)
-            // The kernel may take a while to deliver the modest one's request, so there are many.
+            // The kernel may take a while to deliver the modest client's request, so the greedy one sends many.
             let count = 50_000
             greedy.send(String(repeating: Self.request, count: count))
             _ = try await greedy.answer(on: loop)
@@ -83,7 +83,7 @@ struct FairnessTests {
                 handled = counter.value
                 await pause(.milliseconds(50), on: loop)
             }
-            // The kernel holds a few answers. The server holds one, and the pipelined input.
+            // The kernel buffers a few responses. The server holds one, and the pipelined input.
             #expect(handled * body.count < 1_500_000, "\(handled) answers were made")
             let held = body.count + 2 * Limits().readAheadBytesMax
             #expect((body.count / 2...held).contains(serving.ledger.memoryBytes))
@@ -102,7 +102,7 @@ struct FairnessTests {
                 client.send("GET /sync HTTP/1.1\r\nHost: h\r\n\r\n")
                 _ = try await client.answer(on: loop)
             }
-            // The oldest connection is no longer the longest idle one.
+            // The oldest connection is no longer the one that has been idle longest.
             clients[0].send("GET /sync HTTP/1.1\r\nHost: h\r\n\r\n")
             _ = try await clients[0].answer(on: loop)
             let newcomer = try await serving.client(on: loop)

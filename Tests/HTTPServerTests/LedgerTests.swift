@@ -65,7 +65,7 @@ struct LedgerTests {
         #expect((519...521).contains(share.perAddress(open: 12_288)))
         #expect(share.perAddress(open: 16_384) == 16)
         #expect(share.perAddress(open: 20_000) == 16)
-        // Sixteen addresses take turns and open as many connections as they can.
+        // Sixteen addresses take turns opening as many connections as they can.
         let ledger = ConnectionLedger(limits: limits(all: 16_384, each: 1_024))
         let attackers = try (1...16).map { try address("192.0.2.\($0)") }
         var isGrowing = true
@@ -115,7 +115,7 @@ struct EvictionQueueTests {
         for clock in 0..<500 as Range<UInt64> {
             active[clock] = clock
             queue.add(clock, since: at(clock), judge: judge)
-            // Random connections become active or close, and now and then one is evicted.
+            // Random connections become active or close, and occasionally one is evicted.
             if let id = active.keys.randomElement(using: &random) { active[id] = clock }
             if clock % 5 == 0, let id = active.keys.randomElement(using: &random) { active[id] = nil }
             guard clock % 3 == 0 else { continue }

@@ -4,21 +4,21 @@ import Testing
 
 /// Compares what our parser makes of hostile inputs with what Node's makes of them.
 ///
-/// Being stricter is fine: a request that we refuse can't be smuggled past anybody. Everything else has to be in `Difference`, with
-/// its reason.
+/// Being stricter is fine: a refused request can't be smuggled past anybody. Other differences must be in `Difference`,
+/// with their reasons.
 @Suite(.timeLimit(.minutes(3)))
 struct NodeDifferentialTests {
-    /// Why an input may come to something else here than in Node.
+    /// Why the result for an input may differ from Node's.
     enum Difference: Hashable {
-        /// We refuse what Node takes.
+        /// We refuse what Node accepts.
         case stricter
-        /// Node knows a list of methods and refuses others. Here any token is a method, and a path that lacks it answers 405: the
-        /// framing doesn't depend on it.
+        /// Node has a list of methods and refuses others. Here any token is a method, and a path without it gets 405:
+        /// the framing doesn't depend on it.
         case methodUnknownToNode
-        /// Node drops what follows a request with `Upgrade`. A server may ignore that field (RFC 9110, section 7.8); without a
-        /// 101 the connection stays HTTP/1.1, and what follows is a request.
+        /// Node drops all input after a request with `Upgrade`. A server may ignore that field (RFC 9110, section 7.8);
+        /// without a 101 the connection stays HTTP/1.1, and what follows is a request.
         case requestAfterUpgrade
-        /// A difference that nobody has argued for.
+        /// A difference without a known reason.
         case unexplained(String)
     }
 
@@ -38,7 +38,7 @@ struct NodeDifferentialTests {
             return methods.contains(first.method) ? .unexplained("Node refuses it") : .methodUnknownToNode
         }
         guard ours.requests.count < node.requests.count else { return nil }
-        // Where we wait for the end of a line, Node before version 20 may take a lone CR for it: its end decides.
+        // Where we wait for the end of a line, Node before version 20 may accept a lone CR, so the line's end decides.
         let end = ours.end == "more" ? Transcript(input + Array("\r\n\r\n".utf8)).end : ours.end
         let isRefused = end.first?.isNumber == true
         return isRefused ? .stricter : .unexplained("Node sees another request; we: '\(ours.end)'")
@@ -64,7 +64,7 @@ struct NodeDifferentialTests {
     func corpus() async throws {
         let cases = (wellFormed + malformed).map { (name: $0.name, bytes: $0.bytes) }
         let counts = try await Self.compare(cases)
-        // Were the script to see nothing at all, nothing would differ either.
+        // If the script saw nothing at all, nothing would differ either.
         #expect(counts[.stricter, default: 0] > 10)
         #expect(counts[.stricter, default: 0] < malformed.count)
     }
@@ -80,10 +80,10 @@ struct NodeDifferentialTests {
     }
 }
 
-/// Makes hostile inputs out of the corpus, always the same for one seed.
+/// Derives hostile inputs from the corpus, always the same ones for one seed.
 struct Mutator {
     private static let bases = (wellFormed + malformed).map(\.bytes).filter { (1...400).contains($0.count) }
-    /// What is put in: bytes and words that parsers have stumbled over.
+    /// The bytes and words to insert, which parsers have stumbled over.
     private static let pieces: [[UInt8]] = [
         "\r", "\n", "\r\n", "\r\n\r\n", "\n\n", " ", "\t", "\u{0}", "\u{B}", "\u{C}", "\u{7F}", "\u{80}",
         "\u{A0}", "\u{FF}", ":", ";",

@@ -6,7 +6,7 @@ import Testing
 struct NodeOutcome: Decodable, Sendable {
     struct Request: Decodable, Sendable {
         let method: String
-        /// Hexadecimal, like `body`.
+        /// The request's URL in hexadecimal, like `body`.
         let url: String
         let body: String
     }
@@ -15,7 +15,7 @@ struct NodeOutcome: Decodable, Sendable {
     let error: String?
 }
 
-/// Runs `node-parser.mjs`, which starts a server on the loopback interface and sends it every input.
+/// Runs `node-parser.mjs`, which starts a server on loopback and sends it every input.
 struct NodeParser {
     private struct Greeting: Decodable {
         let version: String
@@ -47,7 +47,7 @@ func runNode(_ arguments: [String], input: Data = Data(), deadlineSeconds: Int =
     return Data(result.output.utf8)
 }
 
-/// The bytes in lower-case hexadecimal.
+/// The bytes in lower-case hexadecimal digits.
 func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
     let digits = Array("0123456789abcdef".utf8)
     return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

@@ -2,7 +2,7 @@ import HTTPServer
 import OwnThread
 import Testing
 
-/// One case after the other: side by side they would keep every thread of the pool from the tests that wait for sockets.
+/// Runs serially: in parallel, the cases would keep every pool thread from the tests that wait for sockets.
 @Suite(.serialized, .timeLimit(.minutes(1)), .ownThread)
 struct ParserTests {
     @Test("A well-formed request is parsed correctly", arguments: wellFormed)
@@ -20,7 +20,7 @@ struct ParserTests {
         let whole = Transcript(input.bytes)
         let count = input.bytes.count
         #expect(Transcript(input.bytes, cuts: Array(0...count)) == whole, "byte by byte")
-        // Long inputs are long in their middle, where cuts are all alike.
+        // The middle of a long input is uniform, so cuts there are all alike.
         let cuts = Array(0...min(count, 160)) + Array(max(0, count - 160)...count)
         for cut in cuts where Transcript(input.bytes, cuts: [cut]) != whole {
             Issue.record("cut at \(cut): \(Transcript(input.bytes, cuts: [cut])), not \(whole)")

@@ -2,7 +2,7 @@ import HTTPServer
 import Network
 import Testing
 
-/// A server of a test and the loop shared by client and server.
+/// A test's server, and the loop that server and client share.
 struct Serving {
     let server: HTTPServer
     let ledger: ConnectionLedger
@@ -110,12 +110,12 @@ func testService(gate: Gate = Gate()) -> Service {
     return Service(router: router)
 }
 
-/// Looks at each turn of the loop, a millisecond apart, until `condition` holds; the suite's time limit ends a vain wait.
+/// Checks `condition` in each turn of the loop, a millisecond apart, until it holds or the suite's time limit ends.
 func eventually(on loop: isolated EventLoop, _ condition: () -> Bool) async {
     while !condition() { await pause(.milliseconds(1), on: loop) }
 }
 
-/// Waits, for clients whose slowness is under test.
+/// Waits, for tests of slow clients.
 func pause(_ duration: Duration, on loop: isolated EventLoop) async {
     var timer: Timer?
     await withCheckedContinuation { continuation in
@@ -125,7 +125,7 @@ func pause(_ duration: Duration, on loop: isolated EventLoop) async {
     timer = nil
 }
 
-/// Sends `text` from a process of its own, which ends its side and returns all that comes until the server ends the other.
+/// Sends `text` from a separate process, which closes its sending side and returns all output until the server closes.
 func exchange(_ text: String, with address: SocketAddress) async throws -> String {
     let program = """
         const socket = require("net").connect(\(address.port), "127.0.0.1");

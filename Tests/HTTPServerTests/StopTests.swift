@@ -33,7 +33,7 @@ struct StopTests {
         try await serving(testService()) { loop, serving in
             let client = try await serving.client(on: loop)
             client.send("POST /async HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\na")
-            // A second connection's answer shows that the first one's bytes have been read.
+            // The second connection's response shows that the first one's bytes have been read.
             let other = try await serving.client(on: loop)
             other.send("GET /sync HTTP/1.1\r\nHost: h\r\n\r\n")
             _ = try await other.answer(on: loop)
@@ -113,7 +113,7 @@ struct StopTests {
             client.send("GET /sync HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
             #expect(try await client.answer(on: loop).body == "sync")
             #expect(await client.closed(on: loop) == "")
-            // A failed handshake releases its connection's slot.
+            // A failed handshake frees its connection's slot.
             await eventually(on: loop) { serving.ledger.count == 0 }
             let plain = try await serving.client(on: loop)
             plain.send("GET /sync HTTP/1.1\r\nHost: h\r\n\r\n")

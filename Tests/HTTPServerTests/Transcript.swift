@@ -1,9 +1,9 @@
 import HTTPServer
 
-/// What a parser made of some input, as lines that can be compared and read.
+/// A parser's results for some input, as lines that are readable and comparable.
 ///
-/// `POST /path [host: h] 'body'` for each request, then `400 invalidFraming` for a refusal, `more` when a request has begun and isn't
-/// complete, nothing when the input ended between requests. A request after which the connection closes ends the transcript.
+/// `POST /path [host: h] 'body'` for each request, then `400 invalidFraming` for a refusal, `more` if a request is
+/// incomplete, or nothing if the input ended between requests. A request that closes the connection is the last one.
 struct Transcript: Equatable, CustomStringConvertible {
     struct Item: Equatable, Sendable {
         var method: String
@@ -13,7 +13,7 @@ struct Transcript: Equatable, CustomStringConvertible {
     }
 
     var requests: [Item] = []
-    /// Header fields of all requests, also of a refused one whose head was read; kept apart, since a corpus entry seldom cares.
+    /// Header fields of all requests, even of a refused one whose headers were read; few corpus entries need them.
     var fields: [String] = []
     var end = ""
 
@@ -28,7 +28,7 @@ struct Transcript: Equatable, CustomStringConvertible {
         if parser.phase != .idle { end = "more" }
     }
 
-    /// Feeds one piece; false when the connection would read no further.
+    /// Feeds one piece; returns false if the connection would stop reading.
     private mutating func feed(_ piece: [UInt8], to parser: inout RequestParser) -> Bool {
         var offset = 0
         while true {
@@ -68,7 +68,7 @@ struct Transcript: Equatable, CustomStringConvertible {
     var description: String { (lines + fields).joined(separator: "\n") }
 }
 
-/// The bytes of a text whose characters stand for one byte each: `"\u{0}"` is NUL, `"\u{80}"` is 0x80.
+/// The bytes of a string whose characters stand for one byte each: `"\u{0}"` is NUL, `"\u{80}"` is 0x80.
 func raw(_ text: String) -> [UInt8] {
     text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
 }

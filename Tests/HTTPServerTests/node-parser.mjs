@@ -1,7 +1,7 @@
 // Parses inputs with Node's HTTP server, for comparison with the relay's parser.
 //
 // Standard input: one hexadecimal input per line. Standard output: a line of JSON with Node's methods, then one line per input:
-// {"requests": [{"method", "url", "body"}], "error"}. Each input is sent over a loopback connection that then ends, so that
+// {"requests": [{"method", "url", "body"}], "error"}. Each input is sent over a loopback connection that is then closed, so
 // Node decides what is complete.
 import http from "node:http";
 import net from "node:net";

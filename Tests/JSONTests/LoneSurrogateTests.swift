@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-/// Parses a text whose strings may have lone surrogates.
+/// Parses text whose strings may contain lone surrogates.
 private func repaired(_ text: String) throws(JSON.ParseError) -> JSON.Value {
     try JSON.parse(utf8(text), maxBytes: 1 << 20, loneSurrogates: .replaced)
 }
@@ -15,7 +15,7 @@ struct LoneSurrogateTests {
         (#""\ud83c\ud83c""#, "\u{FFFD}\u{FFFD}"),
         (#""\udf89\ud83c""#, "\u{FFFD}\u{FFFD}"),
         (#""\udf89\udf89\udf89""#, "\u{FFFD}\u{FFFD}\u{FFFD}"),
-        // The second of three forms a pair with the third.
+        // The second of the three surrogates forms a pair with the third.
         (#""\ud83c\ud83c\udf89""#, "\u{FFFD}🎉"),
         (#""\ud83c\udf89\udf89""#, "🎉\u{FFFD}"),
         (#""\ud83cx\udf89""#, "\u{FFFD}x\u{FFFD}"),

@@ -1,10 +1,10 @@
 import JSON
 import Testing
 
-/// The bytes of a text.
+/// The bytes of a string.
 func utf8(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-/// Parses a text with a limit that no test text reaches.
+/// Parses text with a limit that no test reaches.
 func parse(_ bytes: [UInt8]) throws(JSON.ParseError) -> JSON.Value {
     try JSON.parse(bytes, maxBytes: 1 << 20)
 }
@@ -165,7 +165,7 @@ struct ParseTests {
         }
         let name = utf8(#"{""#) + bytes + utf8(#"":1}"#)
         #expect(throws: JSON.ParseError(reason: .invalidUTF8, offset: 2)) { try parse(name) }
-        // Cut off by the end of the text.
+        // Cut off by the end of the input.
         #expect(throws: JSON.ParseError.self) { try parse(utf8("\"") + bytes) }
     }
 

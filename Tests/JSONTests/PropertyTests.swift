@@ -51,7 +51,7 @@ extension JSON.Value {
         return String(text)
     }
 
-    /// Whether a number in it is out of a double's range.
+    /// Whether the value contains a number outside a double's range.
     var hasHugeNumber: Bool {
         switch self {
         case .number(let number): number.double == nil
@@ -118,9 +118,9 @@ struct PropertyTests {
         }
     }
 
-    /// What this parser rejects on purpose although Foundation accepts it.
+    /// Input that this parser deliberately rejects although Foundation accepts it.
     private func isStricter(_ error: JSON.ParseError, _ bytes: [UInt8]) -> Bool {
-        // Foundation takes a NUL among the first bytes as a sign of UTF-16 or UTF-32.
+        // Foundation interprets a NUL among the first bytes as UTF-16 or UTF-32.
         if bytes.prefix(4).contains(0) { return true }
         return switch error.reason {
         case .duplicateName, .tooDeep: true

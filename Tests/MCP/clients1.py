@@ -1,4 +1,4 @@
-"""The client of version 1 of the Python SDK, which knows only versions that begin with `initialize`."""
+"""The client of version 1 of the Python SDK, which only supports protocol versions that begin with `initialize`."""
 
 import asyncio
 from datetime import timedelta

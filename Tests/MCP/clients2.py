@@ -1,4 +1,4 @@
-"""The client of version 2 of the Python SDK, with each way to agree on a version.
+"""The client of version 2 of the Python SDK, with each way to negotiate a protocol version.
 
 It checks every result against its model of the specification, and structured content against the tool's output schema."""
 
@@ -12,13 +12,13 @@ from mcp.client.streamable_http import streamable_http_client
 
 from common import MCP, SECONDS_MAX, TOOLS, Phone
 
-# mode: the version that comes of it
+# mode: the resulting version
 MODES = {"auto": "2026-07-28", "legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
 
 
 @asynccontextmanager
 async def connected(mode, headers, requests=None):
-    """A client; notes the methods and statuses of its requests."""
+    """A client that records its requests' methods and statuses."""
     async def note(answer):
         if requests is not None:
             requests.append((answer.request.method, answer.status_code))
@@ -68,7 +68,7 @@ async def uses_tools(mode, version):
 
 
 async def uses_schedules(client, phone):
-    """A notification that is sent in a second, and a weekly one that is listed and cancelled."""
+    """Sends a notification in a second, and lists and cancels a weekly one."""
     soon = await client.call_tool("schedule_notification", {"title": "Soon", "message": "It is time.", "in": 1})
     assert not soon.is_error and soon.structured_content["id"], soon
     every = {"unit": "week", "on": ["mon"], "at": ["08:00"], "timeZone": "Europe/Berlin"}
@@ -78,7 +78,7 @@ async def uses_schedules(client, phone):
     phone.wait_for_notifications(["Build ✓", "Soon"])
     end = time.monotonic() + SECONDS_MAX
     while True:
-        # A schedule goes after its notification has been sent.
+        # A schedule is removed after its notification has been sent.
         listed = await client.call_tool("list_scheduled")
         schedules = listed.structured_content["schedules"]
         if len(schedules) == 1:
@@ -95,7 +95,7 @@ async def uses_schedules(client, phone):
 
 
 async def asks(client, phone):
-    """A question that the user answers while the client waits, and one that nobody answers in time."""
+    """Asks a question that the user answers while the client waits, and another that nobody answers in time."""
     arguments = {"question": "Which?", "choices": ["SQLite", "Postgres"], "title": "Shop", "timeout": 60}
     call = asyncio.create_task(client.call_tool("ask_user", arguments))
     end = time.monotonic() + SECONDS_MAX
@@ -125,7 +125,7 @@ STRANGER = {"Authorization": "Bearer a-secret-without-devices"}
 
 
 async def reports_nobody():
-    """A client that is bound to the stateless version doesn't connect, so its call says what is wrong."""
+    """A client bound to the stateless version doesn't connect, so its calls report what is wrong."""
     async with connected("2026-07-28", STRANGER) as client:
         nobody = await client.call_tool("send_notification", {"title": "T", "message": "M"})
         assert nobody.is_error and "No devices are registered" in nobody.content[0].text, nobody

@@ -11,7 +11,7 @@ RELAY = os.environ["MCP_TEST_URL"]
 CONTROL = os.environ["MCP_TEST_CONTROL"]
 MCP = RELAY + "/mcp"
 TOOLS = ["send_notification", "ask_user", "list_devices", "schedule_notification", "list_scheduled", "cancel_scheduled"]
-SECONDS_MAX = 30                # for any answer
+SECONDS_MAX = 30                # for any response
 
 
 def request(url, body=None, headers=None, method=None):
@@ -42,7 +42,7 @@ class Phone:
         return {"Authorization": f"Bearer {self.secret}"}
 
     def reply(self, event, action, text):
-        """Replies to an event, as the person would."""
+        """Replies to an event as the person would."""
         status, _, body = request(
             RELAY + "/v1/reply", {"secret": self.secret, "eventID": event, "action": action, "text": text})
         assert status == 200, body
@@ -54,20 +54,20 @@ class Phone:
         return [push["payload"] for push in json.loads(body)["pushes"] if "clear" not in push["payload"]]
 
     def expect_notifications(self, titles):
-        """Whether the phone received these, in order."""
+        """Whether the phone received these notifications, in order."""
         payloads = self.payloads()
         assert [payload["aps"]["alert"]["title"] for payload in payloads] == titles, payloads
         return payloads
 
     def wait_for_notifications(self, titles):
-        """Waits until the phone has received these, in order; the relay sends what is scheduled by itself."""
+        """Waits until the phone has received these notifications, in order; the relay sends scheduled ones by itself."""
         end = time.monotonic() + SECONDS_MAX
         while len(self.payloads()) < len(titles) and time.monotonic() < end:
             time.sleep(0.05)
         return self.expect_notifications(titles)
 
     def expect_agent(self, name):
-        """Waits until the relay shows that an agent with this name is connected; it stores that after the answer."""
+        """Waits until the relay shows that an agent with this name is connected, which it stores after responding."""
         end = time.monotonic() + SECONDS_MAX
         while True:
             _, _, body = request(RELAY + "/v1/device/list", {"secret": self.secret})
@@ -79,5 +79,5 @@ class Phone:
             time.sleep(0.05)
 
     def expect_hidden(self, answer):
-        """Whether an answer has neither the secret nor the token."""
+        """Whether a response contains neither the secret nor the token."""
         assert self.secret not in answer and self.token not in answer

@@ -1,4 +1,4 @@
-"""Requests and answers byte for byte, checked with the specification's JSON schemas."""
+"""Requests and responses byte for byte, checked against the specification's JSON schemas."""
 
 import json
 import os
@@ -17,7 +17,7 @@ phone = Phone()
 
 
 class Schemas:
-    """The definitions of one version of the specification."""
+    """The definitions in one version of the specification."""
 
     def __init__(self, version):
         path = pathlib.Path(os.environ["MCP_TEST_SCHEMAS"]) / f"{version}.json"
@@ -25,7 +25,7 @@ class Schemas:
         jsonschema.Draft202012Validator.check_schema(self.schema)
 
     def check(self, name, value):
-        """Whether a value is as the definition of this name says."""
+        """Whether a value matches the definition with this name."""
         assert name in self.schema["$defs"], name
         jsonschema.Draft202012Validator({**self.schema, "$ref": f"#/$defs/{name}"}).validate(value)
 
@@ -61,7 +61,7 @@ def legacy(method, params=None, headers=None):
 
 
 def result(answer, schemas, name, id):
-    """The result of a successful answer, checked by its definition."""
+    """Returns the result of a successful response after checking it against its definition."""
     status, headers, body = answer
     assert status == 200 and headers["Content-Type"] == "application/json", (status, body)
     assert body["jsonrpc"] == "2.0" and body["id"] == id and type(body["id"]) is type(id), body
@@ -81,7 +81,7 @@ def check_results():
     tools = result(modern("tools/list"), new, "ListToolsResult", "a-1")["tools"]
     assert tools == result(legacy("tools/list"), old, "ListToolsResult", 7)["tools"]
     assert [tool["name"] for tool in tools] == TOOLS
-    # In the order of the tools: what is scheduled is listed and then cancelled.
+    # In the order of the tools: a scheduled notification is listed and then cancelled.
     arguments = {
         "send_notification": {"title": "T", "message": "M", "urgency": "normal"}, "list_devices": {},
         "ask_user": {"question": "Which?", "choices": ["A", "B"], "timeout": 1}, "schedule_notification": {

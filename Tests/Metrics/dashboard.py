@@ -17,7 +17,7 @@ DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 UNITS = {"none", "short", "s", "bytes", "percentunit", "ops", "reqps"}
 VARIABLES = ["datasource", "job", "instance"]
 VALUES = {"$job": "relay", "$instance": ".*", "$__rate_interval": "1m"}
-DEADLINE = 30  # seconds until each query has a result
+DEADLINE = 30  # seconds until each query must have a result
 
 
 def load():
@@ -29,7 +29,7 @@ def overlap(one, other):
 
 
 def faults_of(panel, alerts):
-    """What is wrong with a panel, without its queries' results."""
+    """Returns what is wrong with a panel, apart from its queries' results."""
     place, targets = panel["gridPos"], panel.get("targets", [])
     selectors = [selector for target in targets for selector in re.findall(r"\{[^{}]*\}", target["expr"])]
     checks = {
@@ -53,7 +53,7 @@ def faults_of(panel, alerts):
 
 
 def check_structure(alerts):
-    """Exits with what is wrong with the dashboard; `alerts` are the names of the rules."""
+    """Exits with a message if the dashboard is faulty; `alerts` are the names of the rules."""
     dashboard = load()
     panels = dashboard["panels"]
     faults = [fault for panel in panels for fault in faults_of(panel, alerts)]
@@ -66,7 +66,7 @@ def check_structure(alerts):
 
 
 def queries():
-    """Returns each query of a panel or variable as its place, expression and the labels that it must have."""
+    """Returns each query of a panel or variable with its place, expression and the labels that it must have."""
     dashboard = load()
     for panel in dashboard["panels"]:
         for target in panel.get("targets", []):

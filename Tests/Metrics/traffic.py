@@ -1,4 +1,4 @@
-"""Traffic that every series of the dashboard needs: pushes with each outcome, to each push service, now and later."""
+"""Traffic for every series of the dashboard: pushes with each outcome, to each push service, immediate and queued."""
 
 import json
 from urllib.error import HTTPError
@@ -7,7 +7,7 @@ from launch.programs import Phone
 
 
 def send(simulator, relay):
-    """Sends a round of it through a relay."""
+    """Sends a round of traffic through a relay."""
     phone = Phone.of(simulator, relay)
     phone.register()
     phone.deliver(eventType="permission", eventID="per_1")
@@ -16,7 +16,7 @@ def send(simulator, relay):
     phone.post("/v1/activity/register", {
         "secret": phone.secret, "sessionID": "ses_1", "activityToken": "a0" + phone.token, "deviceToken": phone.token})
     event(phone, eventType="progress", contentState={"status": "working"})
-    # Queued, sent with another provider token, and failed: each rule takes one push.
+    # Queued, sent with another provider token, and failed: each rule applies to one push.
     for reason in ("ServiceUnavailable", "ExpiredProviderToken", "PayloadTooLarge"):
         simulator.call("PUT", "/rules", {"reason": reason, "count": 1})
         event(phone)

@@ -52,10 +52,10 @@ final class Recorder: ChannelHandler {
         waiters.removeAll { $0.isDone(seen) }
     }
 
-    /// Waits until `isDone`; every test has a deadline through its channels' own.
+    /// Waits until `isDone` holds; the channels' own deadlines bound the wait.
     func wait(on loop: isolated EventLoop, until isDone: @escaping (Seen) -> Bool) async -> Seen {
         await withCheckedContinuation { continuation in
-            // Checked here: before the continuation exists the loop may run other work, which could be the last change.
+            // Checked here: before the continuation exists, the loop may run other work, perhaps the last change.
             guard !isDone(seen) else { return continuation.resume(returning: seen) }
             waiters.append((isDone, { continuation.resume(returning: $0) }))
         }
@@ -90,7 +90,7 @@ struct CertificateFiles {
     }
 }
 
-/// The error of a write to a pipe that nobody can read.
+/// The error from writing to a pipe that nobody can read.
 private func writeToBrokenPipe() -> Int32 {
     var ends: [Int32] = [0, 0]
     guard pipe(&ends) == 0 else { return errno }
@@ -152,7 +152,7 @@ private enum CheapClock {
         return Int(clamping: MonotonicTime.current.nanoseconds) - Int(clamping: coarse)
     }
 
-    /// Spins until the lag is as wanted, with a limit.
+    /// Spins, within a limit, until the lag is as wanted.
     static func spin(until isWanted: (Int) -> Bool) {
         let end = MonotonicTime.current + .milliseconds(20)
         while !isWanted(delay), MonotonicTime.current < end {}
@@ -291,7 +291,7 @@ struct EventLoopTests {
         let early = await loop.run { loop in
             var early = 0
             for _ in 0..<20 {
-                // By the cheap clock all of the time is over as soon as it moves.
+                // By the cheap clock, a whole tick is over as soon as it moves.
                 CheapClock.spin { $0 > tick * 3 / 4 }
                 let began = MonotonicTime.current
                 var timer: Timer?

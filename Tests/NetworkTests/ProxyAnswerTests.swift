@@ -12,10 +12,10 @@ struct ProxyAnswerTests {
             ("HTTP/1.1 407 Proxy Authentication Required\r\n", .refused(status: 407)),
             ("HTTP/1.1 302 Found\r\n", .refused(status: 302)),
             ("HTTP/1.1 100 Continue\r\n", .refused(status: 100)),
-            ("SSH-2.0-OpenSSH\r\n", .malformed("its answer is not HTTP/1")),
-            ("HTTP/2 200\r\n", .malformed("its answer is not HTTP/1")),
-            ("HTTP/1.1 2000 x\r\n", .malformed("its answer is not HTTP/1")),
-            ("HTTP/1.1 099 x\r\n", .malformed("its answer is not HTTP/1")),
+            ("SSH-2.0-OpenSSH\r\n", .malformed("its response is not HTTP/1")),
+            ("HTTP/2 200\r\n", .malformed("its response is not HTTP/1")),
+            ("HTTP/1.1 2000 x\r\n", .malformed("its response is not HTTP/1")),
+            ("HTTP/1.1 099 x\r\n", .malformed("its response is not HTTP/1")),
         ])
     func answers(text: String, verdict: ProxyAnswer.Verdict) {
         var whole = ProxyAnswer()
@@ -34,7 +34,7 @@ struct ProxyAnswerTests {
         var endless = ProxyAnswer()
         #expect(endless.take("HTTP/1.1 200 OK\r\n".utf8) == nil)
         let filler = [UInt8](repeating: UInt8(ascii: "x"), count: ProxyAnswer.headBytesMax)
-        #expect(endless.take(filler) == .malformed("its answer is too long"))
+        #expect(endless.take(filler) == .malformed("its response is too long"))
     }
 
     @Test("The request names the server and carries the credentials in base64")

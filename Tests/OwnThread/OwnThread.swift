@@ -1,12 +1,12 @@
 import Dispatch
 package import Testing
 
-/// Gives each test case a thread of its own.
+/// Gives each test case a separate thread.
 ///
-/// For cases that call C libraries that block, or compute for long. On the threads that all tasks share, one for each
-/// processor, two of them would stop every other test, and keep it from its deadlines.
+/// For cases that call blocking C libraries or compute for a long time. On the threads that all tasks share, one per
+/// processor, two such cases could stop every other test and make it miss its deadlines.
 package struct OwnThread: SuiteTrait, TestTrait, TestScoping {
-    /// For all tests of a suite.
+    /// For all tests in a suite.
     package var isRecursive: Bool { true }
 
     package func scopeProvider(for test: Test, testCase: Test.Case?) -> OwnThread? {
@@ -22,11 +22,11 @@ package struct OwnThread: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == OwnThread {
-    /// Gives each test case a thread of its own, for tests that block or compute for long.
+    /// Gives each test case a separate thread, for tests that block or compute for a long time.
     package static var ownThread: OwnThread { OwnThread() }
 }
 
-/// Runs jobs one after the other, on a thread that blocks nobody else.
+/// Runs jobs one after the other on a thread that blocks nobody else.
 private final class QueueExecutor: TaskExecutor {
     private let queue = DispatchQueue(label: "test.case")
 

@@ -2,11 +2,11 @@ import ChildProcess
 import Foundation
 package import Programs
 
-/// Checks what is made from a program's table of commands: help, completion scripts and the manual page.
+/// Checks what is generated from a program's table of commands: help, completion scripts and the manual page.
 package struct TableCheck: Sendable {
     private let table: CommandTable
 
-    /// Checks a table.
+    /// Creates a check for a table.
     package init(_ table: CommandTable) { self.table = table }
 
     private var words: [String] {
@@ -15,17 +15,17 @@ package struct TableCheck: Sendable {
         } + table.settings.flatMap(\.options).map(\.name)
     }
 
-    /// The commands, words and flags that a completion script lacks.
+    /// The commands, words and flags that are missing from a completion script.
     package func missing(from shell: CompletionShell) -> [String] {
         let script = table.script(for: shell)
         let found = Set(script.split { !($0.isLetter || $0.isNumber || $0 == "-") }.map(String.init))
-        // fish has long options without their dashes.
+        // fish writes long options without their dashes.
         return words.filter { word in
             !found.contains(shell == .fish && word.hasPrefix("--") ? String(word.dropFirst(2)) : word)
         }
     }
 
-    /// The commands, flags and variables that the manual page lacks.
+    /// The commands, flags and variables that are missing from the manual page.
     package var missingFromManual: [String] {
         let page = table.manualPage.replacing("\\-", with: "-")
         let chapters = (table.commands + CommandTable.common).map { ".SS \(table.program) \($0.name)\n" }
@@ -34,7 +34,7 @@ package struct TableCheck: Sendable {
         }
     }
 
-    /// What the help of the program and of its commands lacks, and lines that are too long.
+    /// What is missing from the help of the program and of its commands, and lines that are too long.
     package var missingFromHelp: [String] {
         var faults = (table.commands + CommandTable.common).map { "  \($0.name) " }.filter {
             !table.help().contains($0)
@@ -50,12 +50,12 @@ package struct TableCheck: Sendable {
         return faults
     }
 
-    /// Commands whose summary is no sentence, and flags that take different values in different commands.
+    /// Commands whose summary isn't a sentence, and flags that take different values in different commands.
     package var inconsistencies: [String] {
         var faults = table.commands.filter { !$0.summary.hasSuffix(".") || $0.summary.count < 20 }.map(\.name)
         var values: [String: OptionValue] = [:]
         for flag in table.commands.flatMap(\.flags) {
-            // The shells can't complete what isn't a word or a file, whatever it is called.
+            // The shells can only complete words and files, whatever the value is called.
             let isOpen = flag.takesValue && !flag.value.isPath && flag.value.words.isEmpty
             let value = isOpen ? .text("") : flag.value
             if let other = values[flag.name], other != value { faults.append(flag.name) }
@@ -64,7 +64,7 @@ package struct TableCheck: Sendable {
         return faults
     }
 
-    /// What bash completes for the last of some words.
+    /// bash's completions for the last of the given words.
     package func bash(_ words: [String]) throws -> [String] {
         let script = """
             eval "$SCRIPT"
@@ -78,7 +78,7 @@ package struct TableCheck: Sendable {
     /// Whether fish is installed.
     package static let hasFish = FileManager.default.isExecutableFile(atPath: "/usr/bin/fish")
 
-    /// What fish completes for a line.
+    /// fish's completions for a line.
     package func fish(_ line: String) throws -> [String] {
         let script = "printf %s $SCRIPT | source; complete -C '\(line)'"
         return try run(
@@ -86,7 +86,7 @@ package struct TableCheck: Sendable {
         ).lines.map { String($0.prefix { $0 != "\t" }) }
     }
 
-    /// What a shell says of its script, or mandoc of the manual page; nothing if it isn't installed.
+    /// A shell's errors about its script, or mandoc's about the manual page; empty if the program isn't installed.
     package func problems(_ program: String) throws -> [String] {
         let path = program == "bash" ? "/bin/bash" : "/usr/bin/" + program
         // ./dev test installs all of them.
@@ -105,7 +105,7 @@ package struct TableCheck: Sendable {
     private func run(
         _ path: String, _ arguments: [String], script: String
     ) throws -> (status: Int32, lines: [String]) {
-        // fish writes into it.
+        // fish writes into this directory.
         let home = FileManager.default.temporaryDirectory.appendingPathComponent("table-" + UUID().uuidString)
         try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: home) }

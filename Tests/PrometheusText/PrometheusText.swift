@@ -1,14 +1,14 @@
 /// A strict reader of Prometheus' text format, version 0.0.4, for tests.
 ///
-/// It takes less than the format allows: what the relay writes has HELP, TYPE and samples for each metric, in this order
-/// and in one piece, no comments, no blank lines and no times.
+/// It accepts less than the format allows: the relay writes HELP, TYPE and samples for each metric, in this order
+/// and contiguously, without comments, blank lines and timestamps.
 package struct PrometheusText: Sendable {
-    /// Why a text isn't in the format.
+    /// Why some text isn't in the format.
     package struct Problem: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// One number under its labels.
+    /// One value with its labels.
     package struct Sample: Sendable, Hashable {
         /// The metric's name, with a histogram's `_bucket`, `_sum` or `_count`.
         package let name: String
@@ -16,7 +16,7 @@ package struct PrometheusText: Sendable {
         package let value: Double
     }
 
-    /// A metric with all that stands under it.
+    /// A metric with all of its samples.
     package struct Family: Sendable {
         package let name: String
         package let help: String
@@ -24,11 +24,11 @@ package struct PrometheusText: Sendable {
         package fileprivate(set) var samples: [Sample] = []
     }
 
-    /// The metrics in their order.
+    /// The metrics, in order of appearance.
     package private(set) var families: [Family] = []
     private var series: Set<String> = []
 
-    /// Reads a whole text.
+    /// Parses a complete text.
     package init(_ text: String) throws(Problem) {
         guard text.hasSuffix("\n") else { throw Problem(description: "the last line has no end") }
         for line in text.dropLast().split(separator: "\n", omittingEmptySubsequences: false) {
@@ -41,19 +41,19 @@ package struct PrometheusText: Sendable {
         for family in families { try check(family) }
     }
 
-    /// The number of a series, which must name all of its labels; nil when there is none.
+    /// The value of a series, given all of its labels; nil if there is no such series.
     package func value(_ name: String, _ labels: [String: String] = [:]) -> Double? {
         samples.first { $0.name == name && $0.labels == labels }?.value
     }
 
-    /// The sum of all series of a name that have these labels among theirs.
+    /// The sum of all series with this name whose labels include the given ones.
     package func sum(_ name: String, _ labels: [String: String] = [:]) -> Double {
         samples.filter { sample in
             sample.name == name && labels.allSatisfy { sample.labels[$0.key] == $0.value }
         }.reduce(0) { $0 + $1.value }
     }
 
-    /// Every series.
+    /// The samples of every series.
     package var samples: [Sample] { families.flatMap(\.samples) }
 
     /// Every value of every label.
@@ -117,7 +117,7 @@ extension PrometheusText {
         let isCounter = family.kind == "counter"
         guard family.name.hasSuffix("_total") == isCounter else { throw problem("_total is for counters") }
         if isCounter, family.samples.contains(where: { $0.value < 0 }) { throw problem("below zero") }
-        // One set of label names, or sums over a metric would mix what can't be told apart.
+        // One set of label names; otherwise sums over a metric would mix different things.
         let names = Set(family.samples.map { Set($0.labels.keys).subtracting(["le"]) })
         guard names.count == 1 else { throw problem("different labels") }
         if family.kind == "histogram" {
@@ -127,7 +127,7 @@ extension PrometheusText {
         }
     }
 
-    /// Whether buckets rise to `+Inf`, which is what was counted, and a sum stands beside.
+    /// Whether the buckets rise up to `+Inf`, which equals the count, and there is a sum.
     private static func isWhole(_ family: Family, _ labels: [String: String]) -> Bool {
         let samples = family.samples.filter { $0.labels.filter { $0.key != "le" } == labels }
         let buckets = samples.filter { $0.name.hasSuffix("_bucket") }
@@ -174,7 +174,7 @@ private enum SampleReader {
         return PrometheusText.Sample(name: String(name), labels: labels, value: value)
     }
 
-    /// A label's value, up to the quotation mark that ends it.
+    /// Parses a label's value, up to the closing quotation mark.
     private static func quoted(_ rest: inout Substring) throws(Problem) -> String {
         var value = ""
         while let character = rest.popFirst() {
@@ -195,7 +195,7 @@ private enum SampleReader {
 
     static func number(_ text: Substring) -> Double? {
         if text == "+Inf" { return .infinity }
-        // Swift reads more than the format: hexadecimal digits, "infinity".
+        // Swift accepts more than the format: hexadecimal digits, "infinity".
         guard let first = text.first, first == "-" || first.isWholeNumber,
             text.utf8.allSatisfy({ "0123456789.-+eE".utf8.contains($0) })
         else { return nil }

@@ -47,7 +47,7 @@ struct QRCodeTests {
     }
 }
 
-/// zbarimg, a decoder that has nothing in common with the encoder.
+/// zbarimg, a decoder that shares nothing with the encoder.
 private enum Decoder {
     static func read(_ image: [UInt8]) throws -> String {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("code-" + UUID().uuidString)
@@ -59,7 +59,7 @@ private enum Decoder {
     }
 }
 
-/// What a terminal shows: each cell is eight pixels wide and sixteen high.
+/// What a terminal displays: each cell is eight pixels wide and sixteen high.
 private struct TerminalPicture {
     private static let cell = (width: 8, height: 16)
 
@@ -70,7 +70,7 @@ private struct TerminalPicture {
     init(_ text: String) throws {
         for line in text.split(separator: "\n") {
             var cells: [(upper: UInt8, lower: UInt8)] = []
-            // Of a terminal's default colours a code must use none.
+            // A code must not use a terminal's default colours.
             var colours: (ink: UInt8, paper: UInt8)?
             var rest = line
             while let character = rest.popFirst() {
@@ -99,13 +99,13 @@ private struct TerminalPicture {
     private static func colours(_ sequence: Substring) throws -> (ink: UInt8, paper: UInt8)? {
         switch sequence {
         case "[0": nil
-        // Black and white of the 6 × 6 × 6 colours; softened, as a screen's are.
+        // Black and white of the 6 × 6 × 6 colours, softened as on a screen.
         case "[38;5;16;48;5;231": (ink: 40, paper: 230)
         default: throw Unknown()
         }
     }
 
-    /// The picture as a file (PGM), with the dark surroundings that a terminal's window may have.
+    /// The picture as a PGM file, with the dark surroundings that a terminal's window may have.
     var graymap: [UInt8] {
         let margin = 40
         let width = (rows.first?.count ?? 0) + 2 * margin

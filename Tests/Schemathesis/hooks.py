@@ -1,7 +1,7 @@
-"""Leaves out requests that the document and the relay judge differently, because a JSON schema can't say the rule.
+"""Leaves out requests that the document and the relay judge differently because a JSON schema can't express the rule.
 
-A schema counts a string's characters, the relay its bytes of UTF-8. It knows no time zones, and can't compare two fields
-or make one depend on what another says without writing every combination. Where such a rule decides, neither answer would
+A schema counts a string's characters, the relay its UTF-8 bytes. A schema knows no time zones, and can't compare two fields
+or make one depend on another's value without listing every combination. Where such a rule decides, neither response would
 be a fault; the relay's own tests have a case for each.
 """
 
@@ -12,26 +12,26 @@ import zoneinfo
 
 import schemathesis
 
-# Schemathesis' generators recurse over nested schemas, at times deeper than Python's default of 1,000.
+# Schemathesis' generators recurse over nested schemas, sometimes deeper than Python's default of 1,000.
 sys.setrecursionlimit(10_000)
 
-# field: fewest and most, as docs/reference/openapi.yaml has them
+# field: minimum and maximum, as in docs/reference/openapi.yaml
 BOUNDS = {
     "secret": (16, 512), "sessionID": (1, 255), "serverID": (1, 255), "eventID": (1, 128), "deviceName": (0, 128),
     "deviceModel": (0, 128), "osVersion": (0, 128), "appVersion": (0, 128), "sound": (1, 255), "name": (1, 255),
     "category": (1, 255), "threadID": (1, 255), "text": (1, 4_096)}
-# What a person would notice, and a background push must not have.
+# Members that a person would notice, which a background push must not have.
 VISIBLE = {
     "title", "subtitle", "body", "badge", "sound", "category", "threadID", "interruptionLevel", "relevanceScore"}
 TEXTS = {"title", "subtitle", "body"}
 EVENT_FIELDS = {"eventType", "sessionID", "serverID", "title", "body", "category", "mutableContent"}
-# What a reload of widgets or controls may have.
+# Members that a reload of widgets or controls may have.
 RELOAD = {"pushType", "priority", "ttl", "collapseID", "kind"}
-# A notification of fewer bytes fits APNs' 4,096, whatever is escaped in it.
+# A notification of fewer bytes fits APNs' 4,096, whatever has to be escaped.
 NOTIFICATION_BYTES_MAX = 2_000
-# The same of an event's category and sealed text with its identifiers, which its payload repeats.
+# The limit for an event's category and sealed text with its identifiers, which its payload repeats.
 SEALED_EVENT_BYTES_MAX = 700
-# The same of an event with a state for Live Activities.
+# The limit for an event with a state for Live Activities.
 STATE_EVENT_BYTES_MAX = 2_000
 ZONES = zoneinfo.available_timezones()
 
@@ -51,7 +51,7 @@ def filter_case(context, case):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Has no request wait for a reply, a result or outcomes: a secret of an earlier request may have a device. Adds a missing
+    """Makes no request wait for a reply, a result or outcomes, since an earlier request's secret may have a device. Adds a missing
     secret, which a header could have instead."""
     body = case.body
     if case.operation.path != "/mcp" and isinstance(body, dict) and "secret" not in body:
@@ -63,13 +63,13 @@ def before_call(context, case, kwargs):
 
 
 def texts_say_something(body):
-    """Whether no text is empty, which counts as absent."""
+    """Whether every text is non-empty; an empty one counts as absent."""
     parts = [body, body.get("notification")]
     return not any(isinstance(part, dict) and part.get(name) == "" for part in parts for name in TEXTS)
 
 
 def counts_alike(body):
-    """Whether no text is within its bounds by characters and not by bytes, or the other way round."""
+    """Whether each text's size is within its limits both in characters and in bytes, or in neither."""
     for field, value in body.items():
         if isinstance(value, dict) and not counts_alike(value):
             return False
@@ -97,7 +97,7 @@ def hours_make_sense(body):
 
 
 def repeat_makes_sense(body):
-    """Whether a repetition has an ID, belongs to a permission or notification, and lasts as long as its interval."""
+    """Whether a repetition has an ID, belongs to a permission or notification, and lasts at least as long as its interval."""
     repeat = body.get("repeat")
     if not isinstance(repeat, dict):
         return True
@@ -108,7 +108,7 @@ def repeat_makes_sense(body):
 
 
 def sealed_fits(body):
-    """Whether a sealed event has no readable text, and room beside its identifiers."""
+    """Whether a sealed event has no readable text and leaves room for its identifiers."""
     if "eventType" not in body or not {"sealed", "category"} & body.keys():
         return True
     if "sealed" in body and {"title", "body"} & body.keys():
@@ -117,7 +117,7 @@ def sealed_fits(body):
 
 
 def notification_agrees(body):
-    """Whether a notification's parts go together as Apple's rules have it."""
+    """Whether a notification's parts go together as Apple requires."""
     beside = {} if "eventType" in body else {name: body[name] for name in TEXTS & body.keys()}
     notification = body.get("notification", {} if beside else None)
     if not isinstance(notification, dict):
@@ -147,7 +147,7 @@ def notification_agrees(body):
 
 
 def activity_agrees(body):
-    """Whether a token for starts comes with its attributes' type, and an event has the state that it needs and room for it."""
+    """Whether a start token comes with its attributes' type, and an event has the state that it needs and room for it."""
     token = body.get("pushToStartToken")
     if isinstance(token, str) and token and not isinstance(body.get("attributesType"), str):
         return False
@@ -157,17 +157,17 @@ def activity_agrees(body):
 
 
 def token_agrees(body):
-    """Whether a token has no time of expiry: a schema doesn't know which times are past."""
+    """Whether a token has no expiry time: a schema doesn't know which times are past."""
     return not ("scope" in body and isinstance(body.get("expiresAt"), str))
 
 
 def outcomes_agree(body):
-    """Whether a list of outcomes has neither a cursor, whose bytes must be UTF-8, nor a time, which may have no such day."""
+    """Whether a list of outcomes has neither a cursor, whose bytes must be UTF-8, nor a time, whose day may not exist."""
     return not isinstance(body.get("cursor"), str) and not isinstance(body.get("since"), str)
 
 
 def schedule_agrees(body):
-    """Whether a schedule's time is at hand, its unit has the members that it needs, and it sends one thing."""
+    """Whether a schedule's time is within reach, its unit has the members that it needs, and it sends one thing."""
     if not {"at", "in", "every"} & body.keys():
         return True
     if "notification" in body and EVENT_FIELDS & body.keys():

@@ -1,4 +1,4 @@
-"""Sends with Expo's SDK for Python and checks tickets, receipts and what the phone got."""
+"""Sends with Expo's SDK for Python and checks tickets, receipts and the phone's pushes."""
 
 import gzip
 import json
@@ -11,10 +11,10 @@ from exponent_server_sdk import DeviceNotRegisteredError, MessageTooBigError, Pu
 URL, CONTROL = os.environ["SENDERS_URL"], os.environ["SENDERS_CONTROL"]
 TOKEN = os.environ["SENDERS_TOKEN"]
 BOTH = {"apns": f"token={os.environ['SENDERS_DEVICE']}", "webpush": f"subscription={os.environ['SENDERS_BROWSER']}"}
-# The phone without a browser.
+# The phone that has no browser.
 DEVICE = os.environ["SENDERS_ALONE_DEVICE"]
 ALONE = f"ExponentPushToken[{os.environ['SENDERS_ALONE_TOKEN']}]"
-DEADLINE = 60  # seconds until a queued push has ended
+DEADLINE = 60  # seconds until a queued push must have ended
 
 
 def request(url, body=None, method=None, **headers):
@@ -36,12 +36,12 @@ def error(ticket):
 
 
 def refuse(status, reason):
-    """Has the next pushes to the phone refused, until it is called without a reason."""
+    """Makes APNs refuse the phone's next pushes, until it is called without a reason."""
     request(f"{CONTROL}/rules", {"rules": [{"match": {"token": DEVICE}, "status": status, "reason": reason}] if reason else []}, "PUT")
 
 
 def receipt(ticket):
-    """The receipt of a push that waits, once it has one."""
+    """The receipt of a waiting push, once it exists."""
     end = time.monotonic() + DEADLINE
     while not (found := client.check_receipts_multiple([ticket])):
         assert time.monotonic() < end, "no receipt"
@@ -78,7 +78,7 @@ assert receipt(waiting).is_success()
 assert payloads()[-1]["aps"]["alert"]["body"] == "waits"
 print("exponent_server_sdk, a push that waited: ok", flush=True)
 
-# As Expo's SDK for Node compresses requests of more than 1 KiB.
+# Compressed like requests of more than 1 KiB by Expo's SDK for Node.
 body = json.dumps([{"to": [ALONE], "title": "Title", "body": "b" * 2_000}]).encode()
 answer = request(f"{URL}/--/api/v2/push/send", gzip.compress(body), **{"Content-Type": "application/json", "Content-Encoding": "gzip"})
 assert answer["data"][0]["status"] == "ok", answer

@@ -16,7 +16,7 @@ async function post(path, text, members) {
   return Promise.all(answers.map((answer) => answer.json()));
 }
 
-// As many and as long as tokens may be.
+// As many tokens as allowed, each as long as allowed.
 const unknown = Array.from({ length: 99 }, (_, index) => index.toString(16).padStart(160, '0'));
 await post('/v1/push/register-token', `${token}.ios`, { token, platform: 'ios' });
 const tokens = [token, ...unknown];

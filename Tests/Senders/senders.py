@@ -1,4 +1,4 @@
-"""Sends with each sender and checks what the phone and the browser got."""
+"""Sends with each sender and checks what the phone and the browser received."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from python_ntfy import NtfyClient
 
 URL, CONTROL = os.environ["SENDERS_URL"], os.environ["SENDERS_CONTROL"]
 TOKEN = os.environ["SENDERS_TOKEN"]
-# By transport, which the simulator's list of pushes can be asked for.
+# The query that selects each transport's device in the simulator's list of pushes.
 DEVICES = {"apns": f"token={os.environ['SENDERS_DEVICE']}", "webpush": f"subscription={os.environ['SENDERS_BROWSER']}"}
 HOST = URL.removeprefix("http://")
 got = 0
@@ -25,13 +25,13 @@ def pushes(device):
 
 
 def check(sender, device, count, title, body, kind):
-    """Checks that a device has got this many pushes, the last one with these texts."""
+    """Checks that a device has received this many pushes, the last one with these texts."""
     received = pushes(device)
     assert len(received) == count, (sender, device, len(received), count)
     payload = received[-1]["payload"]
     payload = json.loads(payload) if isinstance(payload, str) else payload
     if "notification" in payload:
-        # Browsers need a title, so a text without one is the title.
+        # Browsers need a title, so a text without one becomes the title.
         shown, data = payload["notification"], payload["notification"]["data"]
         title, body = (title, body) if title else (body, None)
     else:
@@ -40,7 +40,7 @@ def check(sender, device, count, title, body, kind):
 
 
 def rings(sender, title, body, kind):
-    """Checks that one more push came by each transport, with these texts."""
+    """Checks that one more push with these texts arrived by each transport."""
     global got
     got += 1
     for device in DEVICES.values():
@@ -88,7 +88,7 @@ rings("Apprise, Gotify", "Title", "text", "gotify")
 notify(f"bark://{HOST}/{TOKEN}?level=passive", title="Title", body="text")
 rings("Apprise, Bark", "Title", "text", "bark")
 
-# Its servers register phones with APNs' tokens alone.
+# OpenChamber's servers register phones only with APNs tokens.
 chamber = secrets.token_hex(32)
 signed = subprocess.run(["node", "Tests/Senders/openchamber.mjs", URL, chamber], capture_output=True, text=True, check=True)
 assert json.loads(signed.stdout) == [[False] + [True] * 99] * 2, signed.stdout

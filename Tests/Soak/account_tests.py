@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""That the account of a soak finds what it looks for. Run: Tests/Soak/account_tests.py"""
+"""Tests that a soak's account finds what it looks for. Run: Tests/Soak/account_tests.py"""
 
 import contextlib
 import io
@@ -21,7 +21,7 @@ SESSION, TOKEN, DEVICE = "ses_1", "00" * 28 + "0badcafe", "…0badcafe"
 
 
 class Stack:
-    """Programs that are not there."""
+    """Programs that don't exist."""
 
     ports = [1]
     outcomes = {}
@@ -44,7 +44,7 @@ class Stack:
 
 
 class Client:
-    """Relays that give one answer."""
+    """Relays that all give one response."""
 
     answer = {}
 
@@ -89,17 +89,17 @@ class AccountTests(Accounting):
     def test_sent_that_did_not_arrive(self):
         self.answer("sent")
         self.arrive(status=429)
-        self.assertDiffers("answered as sent, and did not arrive")
+        self.assertDiffers("reported as sent but did not arrive")
 
     def test_failed_that_arrived(self):
         self.answer("failed", reason="BadTopic")
         self.arrive()
-        self.assertDiffers("answered as failed")
+        self.assertDiffers("reported as failed")
 
     def test_failed_for_a_removal_that_nobody_saw(self):
         self.answer("failed", reason="DeviceRemoved")
         self.arrive()
-        self.assertDiffers("answered as failed")
+        self.assertDiffers("reported as failed")
 
     def test_on_its_way_and_not_stored_because_its_device_left(self):
         self.account.removals[DEVICE] = milliseconds()
@@ -189,7 +189,7 @@ class AccountTests(Accounting):
 
 
 class PartsTests(Accounting):
-    """What is sent later, again and to activities."""
+    """Pushes that are sent later, again and to activities."""
 
     def setUp(self):
         super().setUp()
@@ -219,7 +219,7 @@ class PartsTests(Accounting):
         self.push("ses_ask_1")
 
     def test_the_load_needs_no_options(self):
-        # Other runs than the soak's make it, too.
+        # Other runs also make this rule.
         load.Load(Stack, self.account, random.Random(1), 150)
 
     def test_scheduled_and_arrived(self):
@@ -420,7 +420,7 @@ class OccurrenceTests(unittest.TestCase):
 
 
 class ProbeTests(unittest.TestCase):
-    """How long new events took beside them."""
+    """How long new events took during a burst."""
 
     def test_as_fast_as_before(self):
         self.assertEqual(Comparison([0.1] * 99, [0.9] * 99, 1).differences, [])

@@ -100,7 +100,7 @@ extension ContractCase {
             let token = Samples.accessToken(old)
             _ = try await storage.create(token, under: old, limit: 9)
             let device = try #require(try await storage.devices(of: old).first)
-            // A push service says that it is gone; its owner didn't say anything.
+            // A push service reported the device as gone; its owner didn't unregister it.
             #expect(try await storage.remove(device, ifNotUpdatedAfter: device.updatedAt))
             #expect(try await storage.accessToken(token.digest) == token)
             let key = SecretKey(primary: hashes[1], legacy: [hashes[0]])
@@ -124,7 +124,7 @@ extension ContractCase {
             }
             let last = SecretKey(primary: hashes[2])
             let added = Samples.accessToken(last, at: Samples.time + 1)
-            // Stored under the new hash at once.
+            // Stored immediately under the new hash.
             let next = SecretKey(primary: SecretHash(Digest256(of: [9])), legacy: [hashes[2]])
             #expect(try await storage.create(added, under: next, limit: 9) == .created)
             #expect(try await storage.accessToken(added.digest)?.secretHash == next.primary)

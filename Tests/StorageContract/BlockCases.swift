@@ -61,7 +61,7 @@ extension ContractCase {
             let moved = BlockedSecret(secretHash: key.primary, createdAt: Samples.time, note: "why")
             #expect(try await storage.blockedSecrets(limit: 9) == [moved])
             #expect(try await !storage.rehash(key))
-            // One that is blocked under both stays as it is under the primary hash.
+            // A secret blocked under both hashes stays as it is under the primary hash.
             #expect(try await storage.block(Samples.blocked(old, note: "again"), limit: 9) == .blocked)
             #expect(try await storage.rehash(key))
             #expect(try await storage.blockedSecrets(limit: 9) == [moved])

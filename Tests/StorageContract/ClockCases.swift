@@ -3,7 +3,7 @@ import Testing
 
 private let minutes40: EpochMilliseconds = 40 * 60 * 1_000
 
-/// Times that a clock left behind which was ahead, and has been set since.
+/// Cases with times written while a clock was ahead that has been set since.
 extension ContractCase {
     static let clocks: [ContractCase] = [
         ContractCase(open: "pushes due too late are found, leased ones separately, and made due") {
@@ -40,7 +40,7 @@ extension ContractCase {
             _ = try await storage.enqueue(pushes, lease: lease, limitPerSecret: 9)
             let leased = try await storage.pushes(dueAfter: Samples.time, leased: true, limit: 9)
             #expect(try await storage.setDue(leased, to: Samples.time) == 2)
-            // Whoever holds one may still end it as long as nobody else has taken it.
+            // A lease's holder may still end its push as long as nobody else has taken the lease.
             #expect(try await storage.settle([Samples.over(pushes[0], lease.owner)]) == [true])
             #expect(try await storage.claimed(at: Samples.time).map(\.push.id) == [pushes[1].id])
             #expect(try await storage.settle([Samples.over(pushes[1], lease.owner)]) == [false])
@@ -82,7 +82,7 @@ extension ContractCase {
             #expect(try await storage.redate(ahead, to: redated))
             #expect(try await storage.schedules(of: key, kind: .schedule, limit: 9) == [redated])
             #expect(try await !storage.redate(ahead, to: ahead))
-            // Sent by a clock that was ahead; while it is being sent, nobody touches it.
+            // Sent by a relay whose clock was ahead; nobody touches the schedule while it is being sent.
             let lease = PushLease(owner: Samples.id(), until: now + 60_000)
             let claimed = try await storage.claimSchedules(dueAt: now + 6, lease: lease, limit: 9, from: 0)
             let outcome = ScheduleEnd.Outcome(at: Samples.time, word: "sent")

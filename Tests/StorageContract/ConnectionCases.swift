@@ -3,18 +3,18 @@ import Storage
 import Testing
 
 extension ServerCase {
-    /// Connections that were idle.
+    /// Cases with connections that were idle.
     static let idleness: [ServerCase] = [
         ServerCase("no call fails because the network dropped idle connections") {
             database, proxy async throws in
             var options = ServerOptions()
             options.connectionsMax = 8
-            // As if each call came after a pause.
+            // Every call checks its connection, as if it came after a pause.
             options.checkAfterIdle = .zero
             let storage = try await database.open(options, through: proxy.port)
             try await fill(storage, proxy)
             proxy.forget()
-            // One wait for all of them: a wait for each would take longer than a call may.
+            // One wait for all connections: a wait for each would take longer than a call may.
             try await storage.ping()
             try await fill(storage, proxy)
             proxy.forget()
@@ -29,7 +29,7 @@ extension ServerCase {
             try await storage.ping()
             let deadline = ContinuousClock.now + .seconds(10)
             var timer = try keepAliveTimer(to: proxy.port)
-            // Until the server's last bytes are acknowledged another timer runs.
+            // Until the server's last bytes are acknowledged, a different timer is running.
             while timer == nil, ContinuousClock.now < deadline {
                 await Task.yield()
                 timer = try keepAliveTimer(to: proxy.port)
@@ -39,7 +39,7 @@ extension ServerCase {
         },
     ]
 
-    /// Has the pool open all its connections, whose server is far away for a while.
+    /// Makes the pool open all its connections by delaying its server's responses for a while.
     private static func fill(_ storage: any PooledStorage, _ proxy: CuttingProxy) async throws {
         proxy.delay(milliseconds: 5)
         while storage.connectionCount < storage.load.connections?.max ?? 0 {
@@ -65,7 +65,7 @@ extension ServerCase {
         return nil
     }
 
-    /// A server, or an account, that allows few connections.
+    /// Cases in which a server or an account allows few connections.
     static let crowds: [ServerCase] = [
         ServerCase("a pool works within the account's connection limit") {
             database, _ async throws in

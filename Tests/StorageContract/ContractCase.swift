@@ -1,16 +1,16 @@
 package import Storage
 import Testing
 
-/// One thing that every storage driver must do, with the code that finds out whether it does.
+/// A requirement for every storage driver, with the code that checks it.
 ///
-/// A driver's tests run all of them, each on a database of its own or, with a ``DatabaseShelf``, on an emptied one:
+/// A driver's tests run all cases, each on a new database or, with a ``DatabaseShelf``, on an emptied one:
 ///
 ///     @Test("SQLite keeps the contract", arguments: ContractCase.all)
 ///     func contract(_ contract: ContractCase) async throws { try await contract.run(on: SQLiteDatabase()) }
 package struct ContractCase: Sendable, CustomTestStringConvertible {
     private let sentence: String
     private let body: @Sendable (any ContractDatabase) async throws -> Void
-    /// Whether it does nothing but open the database as the program does and call the storage.
+    /// Whether the case only opens the database as the program does and calls the storage.
     let needsOnlyStorage: Bool
 
     init(_ sentence: String, _ body: @escaping @Sendable (any ContractDatabase) async throws -> Void) {
@@ -26,7 +26,7 @@ package struct ContractCase: Sendable, CustomTestStringConvertible {
         self.body = body
     }
 
-    /// A case that needs nothing but an open storage.
+    /// Creates a case that needs only an open storage.
     init(open sentence: String, _ body: @escaping @Sendable (any Storage) async throws -> Void) {
         self.init(sentence, needsOnlyStorage: true) { database in
             let storage = try await database.open()
@@ -40,10 +40,10 @@ package struct ContractCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Runs the case and leaves the database as it is then.
+    /// Runs the case on a database and leaves the database in its final state.
     func check(_ database: any ContractDatabase) async throws { try await body(database) }
 
-    /// Runs the case on a database that has never been opened, and removes it.
+    /// Runs the case on a database that has never been opened, and removes the database.
     package func run(on database: some ContractDatabase) async throws {
         do {
             try await check(database)
@@ -54,10 +54,10 @@ package struct ContractCase: Sendable, CustomTestStringConvertible {
         await database.destroy()
     }
 
-    /// The sentence that names the case.
+    /// The sentence that describes the case.
     package var testDescription: String { sentence }
 
-    /// Every case there is.
+    /// All cases.
     package static let all =
         devices + details + keys + limits + guards + pepper + deliveries + receipts + queue + queueRepeats
         + unwritableLog + queueClaims + queueFairness + queueBuckets + queueDevices + clocks + revocation
@@ -67,21 +67,21 @@ package struct ContractCase: Sendable, CustomTestStringConvertible {
         + accessTokens
 }
 
-/// One empty database of a driver, and what the cases must be able to do to it behind the driver's back.
+/// An empty database for a driver, and what the cases must be able to do to it without the driver's knowledge.
 package protocol ContractDatabase: Sendable {
     /// Whether several storages may change the database at once; if not, the second one to open gets `inUse`.
     var allowsSeveralWriters: Bool { get }
 
-    /// Opens it as the program does, bringing its schema up to date.
+    /// Opens the database as the program does, and brings its schema up to date.
     func open() async throws(StorageError) -> any Storage
 
-    /// Opens it as a command does that must not change anything.
+    /// Opens the database as a command does that must not change anything.
     func openReadOnly() async throws(StorageError) -> any Storage
 
-    /// Opens it so that it has room for no more than about a hundred kilobytes; nil where the driver can't be told.
+    /// Opens the database with room for only about a hundred kilobytes; nil if the driver has no such limit.
     func openAlmostFull() async throws(StorageError) -> (any Storage)?
 
-    /// Makes OpenCode's two tables as its relay would have and fills them.
+    /// Creates OpenCode's two tables as its relay would have created them, and fills them.
     func makeOpenCodeTables(devices: [Device], deliveries: [Delivery]) async throws
 
     /// Writes a schema version into a database that was opened before, as a newer program would.
@@ -90,10 +90,10 @@ package protocol ContractDatabase: Sendable {
     /// Runs statements that every driver's database understands.
     func run(_ statements: [String]) async throws
 
-    /// How many rows a table has.
+    /// The number of rows in a table.
     func count(of table: String) async throws -> Int
 
-    /// Has the delivery log refuse every new row, or those of one session, as a database does for a lasting reason.
+    /// Makes the delivery log refuse all new rows, or those of one session, with an error that doesn't pass by itself.
     func refuseLogRows(ofSession session: String?) async throws
 
     /// Removes the database.
@@ -101,6 +101,6 @@ package protocol ContractDatabase: Sendable {
 }
 
 extension StorageError: CustomTestStringConvertible {
-    /// A failing test shows the database's own message, which says what it waited for.
+    /// The database's own message, which a failing test prints and which says what the call waited for.
     package var testDescription: String { logDetail }
 }

@@ -1,14 +1,14 @@
 import Storage
 import Testing
 
-/// A call, made while its connection is cut at some point, with what must have come of it.
+/// A call that is made while its connection is cut at some point, with the expected results.
 private struct CutCall: Sendable {
     let name: String
-    /// What is there before, under the key.
+    /// Stores what the call needs, under the key.
     var prepare: @Sendable (any Storage, SecretKey) async throws -> Void = { _, _ in }
     /// Makes the call and checks its result.
     let make: @Sendable (any Storage, SecretKey) async throws -> Void
-    /// Checks what is there after.
+    /// Checks what is stored afterwards.
     var check: @Sendable (any Storage, SecretKey) async throws -> Void = { _, _ in }
 }
 
@@ -36,7 +36,7 @@ extension ServerCase {
                     cuts += 1
                 }
             }
-            // A call is asked and answered at least.
+            // A call has at least a request and a response.
             #expect(cuts >= 2)
             await storage.close()
         }
@@ -71,7 +71,7 @@ extension CutCall {
         CutCall(name: "unregistering a device") { storage, key async throws in
             try await storage.register(Samples.registration("aa"), key)
         } make: { storage, key async throws in
-            // Where the first attempt was committed the second finds nothing.
+            // If the first attempt was committed, the second finds nothing.
             _ = try await storage.unregister(token: "aa", under: key)
         } check: { storage, key async throws in
             #expect(try await storage.tokens(of: key) == [])
@@ -132,7 +132,7 @@ extension CutCall {
         CutCall(name: "revoking a secret") { storage, key async throws in
             try await storage.register(Samples.registration("aa"), key)
         } make: { storage, key async throws in
-            // Where the first attempt was committed the second finds nothing.
+            // If the first attempt was committed, the second finds nothing.
             _ = try await storage.revoke(key, limit: 9)
         } check: { storage, key async throws in
             #expect(try await storage.holdings(of: key).isEmpty)

@@ -2,17 +2,17 @@ import CEvent
 import Glibc
 import Storage
 
-/// A TCP proxy on loopback that does to connections what networks and dying servers do.
+/// A TCP proxy on loopback that treats connections as networks and dying servers do.
 ///
-/// One thread moves the bytes; what it is told takes effect before its next byte.
+/// One thread moves the bytes; an order takes effect before the next byte moves.
 package final class CuttingProxy: @unchecked Sendable {
     // why: sockets belong to the thread, orders are guarded
 
-    /// Which way bytes go.
+    /// The direction of the bytes.
     package enum Direction: String, Sendable, CaseIterable {
         /// Requests.
         case toServer
-        /// Answers.
+        /// Responses.
         case toClient
     }
 
@@ -35,17 +35,17 @@ package final class CuttingProxy: @unchecked Sendable {
         let server: Int32
     }
 
-    /// Where it listens on 127.0.0.1.
+    /// The port on which the proxy listens on 127.0.0.1.
     package let port: UInt16
     private let serverPort: UInt16
     private var listener: Int32
     private var pairs: [Pair] = []
-    /// Open, and never looked at again.
+    /// Connections that stay open but are never looked at again.
     private var forgotten: [Pair] = []
     private let orders = Guarded(Orders())
     private let wakeUp: (read: Int32, write: Int32)
 
-    /// Starts a proxy before a server on 127.0.0.1.
+    /// Starts a proxy in front of a server on 127.0.0.1.
     package init(before serverPort: UInt16) throws {
         self.serverPort = serverPort
         (listener, port) = try Self.listen(on: 0)
@@ -64,24 +64,24 @@ package final class CuttingProxy: @unchecked Sendable {
         pthread_detach(thread)
     }
 
-    /// Lets bytes pass and connections in, as in the beginning.
+    /// Lets bytes pass and connections in, as at the beginning.
     package func pass() { order { $0.mode = .pass } }
 
-    /// Lets no byte pass and keeps connections open: a server that hangs.
+    /// Lets no bytes pass but keeps connections open, like a server that hangs.
     package func hold() { order { $0.mode = .hold } }
 
-    /// Lets requests pass and keeps the answers: a server that does what it is asked and is slow to say so.
+    /// Lets requests pass but holds responses, like a server that executes its requests but responds late.
     package func holdAnswers() { order { $0.mode = .holdAnswers } }
 
-    /// Has each request wait before it goes on: a server that is far away.
+    /// Delays each request, as if the server were far away.
     package func delay(milliseconds: UInt32) { order { $0.delay = milliseconds } }
 
-    /// Closes every connection and refuses new ones: a server that is down.
+    /// Closes every connection and refuses new ones, like a server that is down.
     package func refuse() { order { $0.mode = .refuse } }
 
-    /// Closes the connection that brings the chunk after `chunks` others in a direction, which is lost.
+    /// Closes the connection that brings the chunk after `chunks` others in a direction; that chunk is lost.
     ///
-    /// - Parameter isRefusing: From then on there is no other connection either, until ``pass()``.
+    /// - Parameter isRefusing: Whether new connections are refused from then on, until ``pass()``.
     package func cut(_ direction: Direction, after chunks: Int, refusing isRefusing: Bool = false) {
         order {
             $0.cut = (direction, chunks, isRefusing)
@@ -89,7 +89,7 @@ package final class CuttingProxy: @unchecked Sendable {
         }
     }
 
-    /// Takes the last `cut` back, and says whether it had happened.
+    /// Cancels the last `cut` and returns whether it had taken effect.
     package func wasCut() -> Bool {
         let hasCut = orders.withLock { orders in
             defer { orders.hasCut = false }
@@ -99,14 +99,15 @@ package final class CuttingProxy: @unchecked Sendable {
         return hasCut
     }
 
-    /// Lets no byte of the connections pass that there are, and keeps them open; new ones work: a network that drops
-    /// connections without a word.
+    /// Lets no bytes of existing connections pass and keeps them open; new ones work.
+    ///
+    /// A network that silently drops connections does this.
     package func forget() { order { $0.isForgetting = true } }
 
-    /// Closes everything.
+    /// Closes all connections and ends the proxy.
     package func end() { order { $0.isEnded = true } }
 
-    /// Gives an order and returns when the thread has heard of it.
+    /// Gives an order and returns when the thread has received it.
     private func order(_ change: (inout Orders) -> Void) {
         orders.withLock { orders in
             change(&orders)
@@ -117,7 +118,7 @@ package final class CuttingProxy: @unchecked Sendable {
     }
 }
 
-/// A system call that failed.
+/// A failed system call.
 package struct ProxyError: Error {
     let call: String
     let code: Int32
@@ -150,7 +151,7 @@ extension CuttingProxy {
         }
     }
 
-    /// Does what was ordered; false when it was to end.
+    /// Executes the orders; returns false if the thread should end.
     private func obey() -> Bool {
         var drain = [UInt8](repeating: 0, count: 64)
         while read(wakeUp.read, &drain, drain.count) > 0 {}
@@ -186,7 +187,7 @@ extension CuttingProxy {
     private func acceptClient() {
         let client = relay_accept(listener, nil, nil)
         guard client >= 0 else { return }
-        // What is sent to it may wait: the test's bytes are few.
+        // Sending to it may block: the test sends only a few bytes.
         _ = fcntl(client, F_SETFL, 0)
         let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         let address = Self.loopback(serverPort)

@@ -3,24 +3,24 @@ package import Testing
 
 /// A database that can be used again.
 package protocol ClearableDatabase: ContractDatabase {
-    /// Removes the rows of all tables but the schema's version.
+    /// Removes the rows of all tables except the schema's version.
     func clear() async throws
 }
 
-/// Keeps databases for the next contract cases, because making one takes longer than most cases.
+/// Keeps databases for further contract cases, because creating one takes longer than most cases.
 ///
-/// It keeps as many as cases run at the same time. Only cases that need nothing but an open storage share them, each with
-/// empty tables; they can't change anything else. It is a trait of the suite, at whose end it removes the databases.
+/// It keeps as many databases as cases run at the same time. Only cases that need just an open storage share them, each
+/// with empty tables; such cases can't change anything else. A suite trait, it removes the databases at the end.
 package struct DatabaseShelf<Database: ClearableDatabase>: SuiteTrait, TestScoping {
     private let make: @Sendable () throws -> Database
     private let shelf = Guarded<[Database]>([])
 
-    /// Nothing is on the shelf yet; `make` makes a new database.
+    /// Creates an empty shelf; `make` creates a database.
     package init(_ make: @escaping @Sendable () throws -> Database) {
         self.make = make
     }
 
-    /// Runs a case on a database that has been emptied, or has never been opened.
+    /// Runs a case on a database that has been emptied or has never been opened.
     package func run(_ contract: ContractCase) async throws {
         guard contract.needsOnlyStorage else { return try await contract.run(on: make()) }
         let database = try take() ?? make()

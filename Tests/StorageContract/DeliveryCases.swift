@@ -31,7 +31,7 @@ extension ContractCase {
             let failed = Samples.delivery(
                 key, status: .failed, error: "Unregistered", at: Samples.time + 5,
                 toAll: Array(devices.prefix(2)))
-            // As many as an engine loads in bulk.
+            // Enough rows for an engine to load them in bulk.
             let plain = (0..<20).map { Samples.delivery(key, at: Samples.time - 1 - $0, to: devices[2].id) }
             try await storage.append([sent, failed] + plain)
             let log = try await storage.deliveries(of: key, before: nil, limit: 30)
@@ -136,7 +136,7 @@ extension ContractCase {
                 ])
             }
             #expect(try await storage.deliveries(of: key, before: nil, limit: 10) == [])
-            // Also where drivers put many rows into one statement.
+            // Even if a driver puts many rows into one statement.
             let many = (0..<100).map { Samples.delivery(key, id: $0 % 90 == 5 ? twice : Samples.id().text) }
             await #expect(throws: StorageError.self) { try await storage.append(many) }
             #expect(try await storage.deliveries(of: key, before: nil, limit: 10) == [])
@@ -155,7 +155,7 @@ extension ContractCase {
         ContractCase(open: "a bulk load stores every text byte for byte, and single rows can follow it") {
             storage async throws in
             let key = Samples.key("secret")
-            // What separates, ends or escapes values where rows are loaded as text.
+            // Characters that separate, end or escape values when rows are loaded as text.
             let texts = Samples.confusable + ["\t", "\n", "\r\n", "\\", "\\N", "\\.", "a\tb\\nc", "'\"", ","]
             for round in 0..<2 {
                 let rows = (0..<(4 * texts.count)).map { index in

@@ -51,7 +51,7 @@ extension ContractCase {
             }
             let stale = try #require(try await storage.devices(of: keys[0]).first { $0.token == "aa" })
             _ = try await storage.enqueue([Samples.pending(stale)], lease: nil, limitPerSecret: 9)
-            // One that registers again while the walk is under way stays.
+            // A device that registers again during the walk stays.
             try await storage.register(Samples.registration("cc", at: limit), keys[1])
             var steps: [DevicePruning] = []
             repeat {
@@ -144,7 +144,7 @@ extension ContractCase {
             for registration in registrations { try await storage.register(registration, key) }
             let expected = registrations.sorted { ($0.at, $0.newID.text) < ($1.at, $1.newID.text) }
             #expect(try await storage.tokens(of: key) == expected.map(\.token))
-            // A later update of the oldest doesn't move it.
+            // Updating the oldest device later doesn't move it.
             try await storage.register(Samples.registration("aa", at: Samples.time + 9), key)
             #expect(try await storage.tokens(of: key) == expected.map(\.token))
         },
@@ -195,7 +195,7 @@ extension ContractCase {
                 #expect(try await storage.register(Samples.registration(token), key) == .created)
             }
             let tokens = try await storage.tokens(of: key)
-            // As bytes: Swift takes canonically equal texts for equal.
+            // Compared as bytes: Swift considers canonically equivalent strings equal.
             #expect(Set(tokens.map { Array($0.utf8) }) == Set(Samples.confusable.map { Array($0.utf8) }))
             for token in Samples.confusable {
                 #expect(try await storage.register(Samples.registration(token), key) == .updated)

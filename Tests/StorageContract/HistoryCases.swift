@@ -48,7 +48,7 @@ extension ContractCase {
                 }
             }
             #expect(try await storage.history(of: key, before: nil, limit: 10) == HistoryPage())
-            // Texts for people are cut instead, as those of pushes are.
+            // Texts for people are cut instead, as in pushes.
             let text = "🦊\0" + String(repeating: "é", count: StorageLimits.historyTextBytes)
             _ = try await storage.remember([Samples.item(key, title: text, body: text)], counting: [])
             let item = try await storage.history(of: key, before: nil, limit: 1).items.first
@@ -253,7 +253,7 @@ extension ContractCase {
                 return stored
             }
             #expect(added.reduce(0, +) == most / 8 * 12)
-            // The last of two transactions that ran at once need not have seen the other's items.
+            // The last of two concurrent transactions may not have seen the other's items.
             _ = try await storages[0].remember([Samples.item(key)], counting: [])
             #expect(try await storages[1].history(of: key, before: nil, limit: 2 * most).items.count == most)
             for storage in storages { await storage.close() }
@@ -262,7 +262,7 @@ extension ContractCase {
 }
 
 extension Storage {
-    /// Adds items to the histories of secrets, each of which gets a device if it has none.
+    /// Adds items to the histories of secrets; a secret without a device gets one.
     func remember(
         _ items: [(item: HistoryItem, key: SecretKey)], counting keys: Set<SecretKey>
     ) async throws(StorageError) -> HistoryAddition {

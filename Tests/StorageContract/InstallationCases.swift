@@ -11,7 +11,7 @@ private func registration(
         details: DeviceDetails(deviceName: deviceName, installationID: installation))
 }
 
-/// Keys of one secret before and after a pepper was set.
+/// The keys of one secret before and after a pepper was set.
 private enum Peppered {
     static let before = Samples.key("secret")
     static let after = SecretKey(
@@ -34,7 +34,7 @@ extension ContractCase {
                 environment: .production, createdAt: Samples.time, updatedAt: Samples.time + 5,
                 details: first.details)
             #expect(try await storage.devices(of: key) == [device])
-            // What APNs says of the old token is of no consequence for the new one.
+            // APNs' report about the old token has no effect on the new one.
             #expect(try await !storage.remove(old, ifNotUpdatedAfter: old.updatedAt))
             #expect(try await !storage.setEnvironment(.sandbox, of: old))
             #expect(try await !storage.setPreferences("{}", of: old))
@@ -99,7 +99,7 @@ extension ContractCase {
             let claimed = try await storage.claimed(at: Samples.time)
             #expect(Set(claimed.map(\.push.id)) == Set(pushes.map(\.id) + [held.id]))
             #expect(claimed.allSatisfy { $0.device == left[0] })
-            // The other one comes back as a new device.
+            // The other installation comes back as a new device.
             let back = registration("cc", "two", at: Samples.time + 3)
             #expect(try await storage.register(back, key) == .created)
         },
@@ -199,7 +199,7 @@ extension ContractCase {
                 let primary = SecretHash(Digest256(of: Array("peppered \(secret)".utf8)))
                 let both = SecretKey(primary: primary, legacy: [plain.primary])
                 let only = SecretKey(primary: primary)
-                // A process that doesn't know the pepper registered it, too.
+                // A process that doesn't know the pepper has registered it as well.
                 try await storage.register(
                     registration("before", "one", at: Samples.time + Int64(before)), plain)
                 try await storage.register(

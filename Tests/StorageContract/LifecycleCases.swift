@@ -16,7 +16,7 @@ extension ContractCase {
             for token in ["aa", "bb", "cc"] {
                 try await storage.register(Samples.registration(token), Samples.key("secret"))
             }
-            // A call's caller goes on a moment before its thread or connection is counted as free.
+            // A call's caller resumes shortly before the call's thread or connection is counted as free.
             var after = storage.load
             for _ in 0..<1_000_000 where after.waitingCalls + (after.connections?.busy ?? 0) > 0 {
                 await Task.yield()
@@ -102,7 +102,7 @@ extension ContractCase {
                     return await first.close()
                 }
             }
-            // The one that was refused or has left took nothing with it.
+            // A second writer that was refused or has closed leaves the first one intact.
             try await first.register(Samples.registration("bb"), key)
             #expect(try await first.tokens(of: key).contains("bb"))
             await first.close()
@@ -154,7 +154,7 @@ extension ContractCase {
             }
             #expect(try await storage.deliveries(of: key, before: nil, limit: 10_000).count == appended)
             #expect(try await storage.tokens(of: key) == ["aa"])
-            // Room that is made can be used again.
+            // Freed space can be used again.
             #expect(try await storage.prune(.deliveries, before: .max, limit: 100) == 100)
             try await storage.append([Samples.delivery(key)])
             await storage.close()

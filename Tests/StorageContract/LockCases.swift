@@ -1,7 +1,7 @@
 import Storage
 import Testing
 
-/// Cases in which two transactions meet at a row, which is brought about by locking the row past the storage.
+/// Cases in which two transactions meet at a row, which the test locks without the storage.
 extension ServerCase {
     static let locks: [ServerCase] = [
         ServerCase("a push stored while its secret's rows are being moved keeps its device") {
@@ -10,7 +10,7 @@ extension ServerCase {
             let old = Samples.key("secret")
             let new = SecretKey(primary: SecretHash(Digest256(of: [1])), legacy: [old.primary])
             let device = try await storage.registered("aa", old)
-            // By its id it stands before the one that is stored first, at which the move is held up.
+            // Its ID sorts before that of the push stored first, on which the move is blocked.
             let late = Samples.pending(device)
             let first = Samples.pending(device)
             _ = try await storage.enqueue([first], lease: nil, limitPerSecret: 99)
@@ -92,7 +92,7 @@ extension ServerCase {
                 _ = try holder.execute(
                     "UPDATE schedule SET skipped = 1 WHERE secret_hash = ? AND id = ?",
                     [.hash(key.primary), .text(old.id.text)])
-                // It has found the device, and waits for the row that it replaces.
+                // The call has found the device and is waiting for the row that it replaces.
                 async let created = storage.create(
                     Samples.schedule(key, name: "daily"), under: key, limit: 9)
                 try await untilWaiting(1, database)
@@ -112,7 +112,7 @@ extension ServerCase {
             let storage = try await database.open(.patient)
             let old = Samples.key("secret")
             let new = SecretKey(primary: SecretHash(Digest256(of: [1])), legacy: [old.primary])
-            // The receipt is under the claim's primary hash, and then under a legacy one.
+            // The receipt is first under the claim's primary hash, then under a legacy one.
             for (key, eventID) in [(old, "event 1"), (new, "event 2")] {
                 let slow = Samples.claim(eventID, under: old, lease: 1_000)
                 #expect(try await storage.claim(slow) == .claimed)
@@ -121,7 +121,7 @@ extension ServerCase {
                 _ = try holder.execute(
                     "UPDATE event_receipt SET answer = ? WHERE secret_hash = ? AND event_id = ?",
                     [.blob([7]), .hash(old.primary), .text(eventID)])
-                // It finds that the lease is over and no answer is there, and waits for the row to take it.
+                // The claim finds that the lease is over without an answer, and waits for the row to take it.
                 let next = Samples.claim(eventID, under: key, at: Samples.time + 2_000)
                 async let claimed = storage.claim(next)
                 try await untilWaiting(1, database)
@@ -142,7 +142,7 @@ extension ServerCase {
         }
     }
 
-    /// Waits until so many sessions wait for a row, or until something else holds; half a minute at most.
+    /// Waits until so many sessions wait for a row, or until something else holds; at most half a minute.
     private static func untilWaiting(
         _ count: Int, _ database: any ServerDatabase, or isDone: () async throws -> Bool = { false }
     ) async throws {

@@ -1,7 +1,7 @@
 import Storage
 import Testing
 
-/// Rows as OpenCode's relay would have left them: UUIDv4 ids, the plain SHA-256 of the secret.
+/// Rows as OpenCode's relay would have left them: UUIDv4 IDs, the plain SHA-256 of the secret.
 private enum OpenCode {
     static let secret = Secret("Kx0aBcDeFgHiJkLmNoPqRsTu")
     static let hash = SecretHasher().key(of: secret).primary
@@ -87,7 +87,7 @@ extension ContractCase {
             let storage = try await database.open()
             try await storage.register(Samples.registration("aa"), key)
             await storage.close()
-            // As such a build left it after its first step, and after all.
+            // As such a build left it after its first step, and after all steps.
             try await database.run([
                 """
                 UPDATE relay_schema SET summary = 'device_registration and delivery_log: make, or adopt existing ones'

@@ -1,8 +1,8 @@
 package import Storage
 
-/// The tables of OpenCode's relay, which a database may have.
+/// The tables of OpenCode's relay, which a database may contain.
 package enum OpenCodeTables {
-    /// Their names, types and indices in the words of SQLite and Postgres.
+    /// The tables' names, types and indices, as valid in SQLite and Postgres.
     package static let statements = [
         """
         CREATE TABLE device_registration (
@@ -26,7 +26,7 @@ package enum OpenCodeTables {
         "CREATE INDEX delivery_log_created_at_idx ON delivery_log (created_at)",
     ]
 
-    /// Stores rows as OpenCode's relay did, on a server.
+    /// Stores rows on a server as OpenCode's relay did.
     package static func fill(
         _ connection: some SQLConnection, devices: [Device], deliveries: [Delivery]
     ) throws(SQLFailure) {

@@ -3,7 +3,7 @@ import Testing
 
 private let start = Samples.time
 
-/// A secret with pushes, acknowledgements and replies, some at the same time, and its outcomes in order.
+/// Gives a secret pushes, acknowledgements and replies, some at the same time; returns its outcomes in order.
 private func fillWithOutcomes(
     _ storage: any Storage, _ key: SecretKey, _ name: String = ""
 ) async throws -> [String] {
@@ -26,7 +26,7 @@ private func fillWithOutcomes(
     ]
 }
 
-/// An outcome in words.
+/// Describes an outcome in words.
 private func words(_ outcome: FinalOutcome) -> String {
     switch outcome.content {
     case .push(let push):

@@ -1,13 +1,13 @@
 import Storage
 import Testing
 
-/// Keys of one secret before and after a pepper was set.
+/// The keys of one secret before and after a pepper was set.
 private enum Peppered {
     static let before = Samples.key("secret")
     static let after = SecretKey(
         primary: SecretHash(Digest256(of: Array("peppered".utf8))), legacy: [before.primary])
     static let onlyAfter = SecretKey(primary: after.primary)
-    /// The same secret under the pepper that came next, before and after it took the other's place.
+    /// The keys of the same secret with the next pepper, before and after it replaced the previous one.
     static let announced = SecretKey(
         primary: after.primary, legacy: [SecretHash(Digest256(of: Array("next".utf8))), before.primary])
     static let next = SecretKey(primary: announced.legacy[0], legacy: [after.primary, before.primary])
@@ -54,7 +54,7 @@ extension ContractCase {
         ContractCase(open: "a token with both hashes is one device, the peppered one") {
             storage async throws in
             try await storage.register(Samples.registration("aa", bundleID: "new"), Peppered.after)
-            // A process that doesn't know the pepper registers it again.
+            // A process that doesn't know the pepper registers the device again.
             try await storage.register(Samples.registration("aa", bundleID: "old"), Peppered.before)
             #expect(try await storage.devices(of: Peppered.after).map(\.bundleID) == ["new"])
             try await storage.register(Samples.registration("bb", at: Samples.time + 1), Peppered.after)
@@ -100,7 +100,7 @@ extension ContractCase {
 
         ContractCase(open: "an event with answers under both hashes has the peppered one's answer") {
             storage async throws in
-            // The second is a process's that doesn't know the pepper.
+            // The second claim is from a process that doesn't know the pepper.
             for (key, answer) in [(Peppered.after, [1]), (Peppered.before, [2])] as [(SecretKey, [UInt8])] {
                 let claim = Samples.claim("event", under: key)
                 #expect(try await storage.claim(claim) == .claimed)
@@ -148,12 +148,12 @@ extension ContractCase {
         ) {
             storage async throws in
             let kept = try await storage.registered("aa", Peppered.after)
-            // A relay that doesn't know the pepper registers the phone again, and has pushes waiting for it.
+            // A relay that doesn't know the pepper registers the phone again and has waiting pushes for it.
             let dropped = try await storage.registered("aa", Peppered.before)
             let other = try await storage.registered("bb", Peppered.before)
             let pushes = [Samples.pending(dropped), Samples.pending(kept), Samples.pending(other)]
             _ = try await storage.enqueue(pushes, lease: nil, limitPerSecret: 9)
-            // As a registration does it, and an event.
+            // A registration and an event do this.
             try await storage.register(Samples.registration("cc"), Peppered.after)
             let claimed = try await storage.claimed(Samples.lease())
             let devices = Dictionary(

@@ -37,7 +37,7 @@ extension ContractCase {
             }
             #expect(try await step(from: .min) == Pruning(removed: 1, next: Samples.time))
             #expect(try await step(from: Samples.time) == Pruning(removed: 4, next: Samples.time))
-            // A walk that begins anew gets on, too.
+            // A walk that starts over also makes progress.
             #expect(try await step(from: .min) == Pruning(removed: 4, next: Samples.time))
             #expect(try await step(from: Samples.time) == Pruning(removed: 2))
             #expect(try await storage.deliveries(of: keys[0], before: nil, limit: 9) == [])
@@ -73,7 +73,7 @@ extension ContractCase {
 }
 
 extension PruningStorage {
-    /// Removes expired rows in one step, and says how many.
+    /// Removes expired rows in one step and returns their number.
     func prune(
         _ table: ExpiringTable, before end: EpochMilliseconds, limit: Int
     ) async throws(StorageError) -> Int {

@@ -23,7 +23,7 @@ private func state(
         isHeld: isHeld)
 }
 
-/// The push of an activity's end.
+/// The push that ends an activity.
 private func end(_ token: PushToken) -> PendingPush {
     PendingPush(
         id: Samples.id().text, secretHash: token.secretHash, deviceID: token.id,
@@ -91,7 +91,7 @@ extension ContractCase {
             }
             #expect(
                 try await storage.take(state(at: Samples.time), under: key).updates.map(\.token) == ["a3"])
-            // Another session, or one whose successor is gone, may have it.
+            // Another session, or one whose successor is gone, may use the token.
             #expect(try await save("a1", session: "ses_2") == ["a1", "a3"])
             let removed = try await storage.removeTokens(
                 .activity, session: "ses_1", token: nil, device: device.id, under: key)
@@ -166,7 +166,7 @@ extension ContractCase {
             #expect(try await held(8_000, now: 15_000) == ["aa"])
             #expect(try await held(8_000, now: 23_000) == [])
             #expect(try await held(8_000, now: 30_000) == [])
-            // Another of the same moment.
+            // Another state of the same moment.
             let third = try await storage.take(
                 state(at: time + 8_000, now: time + 9_000, interval: 15_000), under: key)
             #expect(third.held == 2 && third.at == time + 8_001)
@@ -265,7 +265,7 @@ extension ContractCase {
             let device = try #require(try await storage.devices(of: keys[0]).first)
             #expect(try await storage.remove(device, ifNotUpdatedAfter: .max, at: Samples.time))
             #expect(try await storage.activities(keys[0]).map(\.token) == ["old"])
-            // Any of the tables leads from a hash's beginning to the hash.
+            // Any of the tables leads from a hash's prefix to the hash.
             let prefix = try #require(SecretHashPrefix(keys[0].primary.hex))
             #expect(
                 try await storage.hashes(beginningWith: prefix, in: .everyTable, limit: 9)

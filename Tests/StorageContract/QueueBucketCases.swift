@@ -77,7 +77,7 @@ extension ContractCase {
 }
 
 extension Storage {
-    /// Stores as many pushes of each of some secrets in a part of the queue; their hashes.
+    /// Stores as many pushes for each of several secrets in one part of the queue; returns the secrets' hashes.
     @discardableResult
     fileprivate func fill(
         _ secrets: Int, inBucket bucket: Int, with count: Int, later delay: EpochMilliseconds = 0

@@ -126,7 +126,7 @@ extension ContractCase {
             #expect(results == [.queued, .queued, .queued, .secretFull, .secretFull, .queued])
             #expect(try await storage.countPushes(limit: 9) == 4)
             #expect(try await storage.countPushes(limit: 2) == 2)
-            // Leased ones count as well.
+            // Leased pushes count as well.
             let lease = Samples.lease()
             _ = try await storage.claimed(lease)
             let more = Samples.pending(devices[0])
@@ -176,12 +176,12 @@ extension ContractCase {
 }
 
 extension Storage {
-    /// Claims as many as there are.
+    /// Claims all due pushes.
     func claimed(_ lease: PushLease, at now: EpochMilliseconds = Samples.time) async throws -> [ClaimedPush] {
         try await claimPushes(dueAt: now, lease: lease, limit: 1_000, scope: .everySecret)
     }
 
-    /// Claims as many as there are under a lease that is looked at no more.
+    /// Claims all due pushes under a lease that the test doesn't use again.
     func claimed(at now: EpochMilliseconds) async throws -> [ClaimedPush] {
         try await claimed(Samples.lease(from: now), at: now)
     }

@@ -1,7 +1,7 @@
 import Storage
 import Testing
 
-/// How far the clocks of two relays may be apart.
+/// The maximum difference between two relays' clocks.
 private let skew: EpochMilliseconds = 60_000
 
 extension ContractCase {
@@ -13,7 +13,7 @@ extension ContractCase {
                 let pushes = (0..<200).map { _ in Samples.pending(device) }
                 _ = try await storages[0].enqueue(pushes, lease: nil, limitPerSecret: 1_000)
                 let claims = try await concurrently(20) { index in
-                    // Those that meet others get fewer or none, so that each asks until nothing is due.
+                    // Colliding claims get fewer pushes or none, so each storage claims until nothing is due.
                     var held: [String] = []
                     let storage = storages[index % storages.count]
                     while try await storage.nextPushDue() ?? .max <= Samples.time {
@@ -78,7 +78,7 @@ extension ContractCase {
             let device = try await storage.registered("aa", Samples.key("secret"))
             let push = Samples.pending(device)
             _ = try await storage.enqueue([push], lease: nil, limitPerSecret: 9)
-            // As relays make them: the work takes 30 s at most, and clocks may differ by a minute.
+            // Leases as relays make them: the work takes at most 30 s, and clocks may differ by a minute.
             let work: EpochMilliseconds = 30_000
             let lease = Samples.lease(lasting: work + skew)
             #expect(try await storage.claimed(lease).count == 1)
@@ -95,7 +95,7 @@ extension ContractCase {
                 let device = try await storages[0].registered("aa", key)
                 let pushes = (0..<40).map { _ in Samples.pending(device) }
                 _ = try await storages[0].enqueue(pushes, lease: nil, limitPerSecret: 99)
-                // Leases far too short: both believe to hold the same pushes.
+                // The leases are far too short, so both storages believe that they hold the same pushes.
                 let behind = Samples.lease(lasting: 1_000)
                 let ahead = Samples.lease(from: Samples.time + skew, lasting: 1_000)
                 #expect(try await storages[0].claimed(behind).count == 40)
@@ -135,7 +135,7 @@ extension ContractCase {
     static let queueFairness: [ContractCase] = [
         ContractCase(open: "a secret with 10,000 due pushes doesn't delay another secret's single push") {
             storage async throws in
-            // In one part of the queue.
+            // Both are in one part of the queue.
             let keys = Samples.keys(2, inBucket: 5)
             let busy = try await storage.registered("aa", keys[0])
             for _ in 0..<10 {
@@ -145,7 +145,7 @@ extension ContractCase {
             let quiet = try await storage.registered("aa", keys[1])
             let one = Samples.pending(quiet)
             _ = try await storage.enqueue([one], lease: nil, limitPerSecret: 20_000)
-            // Who looks at the oldest alone doesn't see it, and takes none that is due later.
+            // A claim that only looks at the oldest pushes doesn't see it, and claims none that is due later.
             let oldest = try await storage.claimPushes(
                 dueAt: Samples.time, lease: Samples.lease(), limit: 8, scope: .oldest)
             #expect(oldest.count == 8)

@@ -2,12 +2,12 @@ package import Storage
 import Testing
 
 extension Storage {
-    /// Unregisters at a time that doesn't matter.
+    /// Unregisters a device at a time that doesn't matter.
     package func unregister(token: String, under key: SecretKey) async throws(StorageError) -> Bool {
         try await unregister(token: token, under: key, at: Samples.time)
     }
 
-    /// Removes at a time that doesn't matter.
+    /// Removes a device at a time that doesn't matter.
     package func remove(
         _ device: Device, ifNotUpdatedAfter time: EpochMilliseconds
     ) async throws(StorageError) -> Bool {
@@ -89,7 +89,7 @@ extension ContractCase {
             #expect(try await storage.settle([Samples.over(sent, lease.owner), back]) == [true, true])
             let log = try await storage.deliveries(of: key, before: nil, limit: 9)
             #expect(Set(log.map(\.id)) == [sent.id, waiting.id] && log.count == 2)
-            // Whoever takes it next finds that it has no device.
+            // The next claim finds that the push has no device.
             let claimed = try await storage.claimed(at: Samples.time)
             #expect(claimed.map(\.push.id) == [again.id])
             #expect(claimed.map(\.device) == [nil])
@@ -123,7 +123,7 @@ extension ContractCase {
             let device = try await storage.registered("aa", key)
             let other = try await storage.registered("bb", key)
             #expect(try await storage.unregister(token: "aa", under: key))
-            // Under the same token it is another device.
+            // Registered again under the same token, it is another device.
             _ = try await storage.registered("aa", key)
             let results = try await storage.enqueue(
                 [Samples.pending(device), Samples.pending(other)], lease: nil, limitPerSecret: 9)

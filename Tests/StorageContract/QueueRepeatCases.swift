@@ -22,7 +22,7 @@ extension ContractCase {
             let device = try await storage.registered("aa", key)
             let pushes = (0..<3).map { _ in Samples.pending(device) }
             _ = try await storage.enqueue([pushes[0], pushes[1]], lease: nil, limitPerSecret: 9)
-            // The first has ended meanwhile, the second waits, and the third was never stored.
+            // The first has ended meanwhile, the second is waiting, and the third was never stored.
             let lease = Samples.lease()
             _ = try await storage.claimPushes(dueAt: Samples.time, lease: lease, limit: 9, scope: .oldest)
             let ends = [Samples.over(pushes[0], lease.owner), Samples.again(pushes[1], lease.owner)]
@@ -93,7 +93,7 @@ extension ContractCase {
             #expect(try await storage.tokens(of: key) == ["cc"])
             let claimed = try await storage.claimed(at: Samples.time)
             #expect(claimed.map(\.push.id) == [pushes[2].id])
-            // What somebody holds is theirs to end.
+            // Leased pushes are ended by the lease's holder.
             let ends = held.map { Samples.over($0, lease.owner) }
             #expect(try await storage.settle(ends, logging: false) == [true, true, true])
             await storage.close()
@@ -111,7 +111,7 @@ extension ContractCase {
             try await fill(storage, key)
             let lease = Samples.lease()
             #expect(try await storage.claimed(lease).count == 7)
-            // Beside calls that need room, with which they may share a transaction.
+            // Concurrently with calls that need room, with which they may share a transaction.
             let settled = try await concurrently(12) { index -> [Bool] in
                 guard index.isMultiple(of: 2) else {
                     let long = Samples.delivery(key, error: String(repeating: "e", count: 1_000))
@@ -128,9 +128,9 @@ extension ContractCase {
         },
     ]
 
-    /// Appends to the log until there is no room for another row.
+    /// Appends to the log until no further row fits.
     static func fill(_ storage: any Storage, _ key: SecretKey) async throws {
-        // Small rows many times: one that needs two pages is refused while another would still find the one it needs.
+        // Many small rows: a row that needs two pages is refused while another could still find the page that it needs.
         for bytes in [200] + Array(repeating: 0, count: 20) {
             for _ in 0..<10_000 {
                 do throws(StorageError) {
@@ -145,7 +145,7 @@ extension ContractCase {
         }
     }
 
-    /// Expects a call to fail, and that it may not be tried again in vain for long.
+    /// Expects a call to fail with an error that isn't transient but can be cured.
     private static func expectRefusal(_ call: () async throws -> Void) async {
         let error = await #expect(throws: StorageError.self) { try await call() }
         #expect(error?.isTransient == false && error?.canBeCured == true, "\(String(describing: error))")

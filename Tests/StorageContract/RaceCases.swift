@@ -13,7 +13,7 @@ extension ContractCase {
             let refused = try await storage.register(Samples.registration("cc"), under: key, deviceLimit: 2)
             #expect(refused == .limitReached)
             #expect(try await storage.tokens(of: key).sorted() == ["aa", "bb"])
-            // An update is no new device, even under a limit that was lowered since.
+            // An update isn't a new device, even under a limit that has been lowered since.
             let again = try await storage.register(Samples.registration("aa"), under: key, deviceLimit: 1)
             #expect(again == .updated)
             let other = try await storage.register(
@@ -50,7 +50,7 @@ extension ContractCase {
                 #expect(results.count { $0 == .updated } == 59)
                 let devices = try await storages[0].devices(of: key)
                 #expect(devices.count == 1)
-                // Each moved it, and those that came out of order by one.
+                // Each registration moved the time, by one if it came out of order.
                 #expect(Samples.time + 59...Samples.time + 118 ~= devices.first?.updatedAt ?? 0)
             }
         },
@@ -110,7 +110,7 @@ extension ContractCase {
             try await storage.register(Samples.registration("aa"), key)
             let device = try #require(try await storage.devices(of: key).first)
             #expect(try await !storage.remove(device, ifNotUpdatedAfter: device.updatedAt - 1))
-            // What counts is the row as it is now, not as it was when it was read.
+            // The row's current state counts, not the state when it was read.
             try await storage.register(Samples.registration("aa", at: Samples.time + 100), key)
             #expect(try await !storage.remove(device, ifNotUpdatedAfter: Samples.time + 99))
             #expect(try await storage.tokens(of: key) == ["aa"])
@@ -155,7 +155,7 @@ extension ContractCase {
     ]
 }
 
-/// Opens as many writing storages of one database as the driver allows, up to two, and closes them.
+/// Opens up to two writing storages of one database, as many as the driver allows, and closes them.
 func withWriters(
     of database: any ContractDatabase, _ body: @Sendable ([any Storage]) async throws -> Void
 ) async throws {

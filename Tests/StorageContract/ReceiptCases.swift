@@ -77,7 +77,7 @@ extension ContractCase {
                 let old = Samples.claim("old", under: keys[0])
                 #expect(try await storages[0].claim(old) == .claimed)
                 #expect(try await storages[0].complete(old, answer: [9]))
-                // A third is new, a third was answered, a third has another's content.
+                // A third of the events are new, a third were answered, and a third have different content.
                 let results = try await concurrently(90) { index -> (Int, EventClaimResult) in
                     let storage = storages[index % storages.count]
                     switch index % 3 {
@@ -131,7 +131,7 @@ extension ContractCase {
         ContractCase(open: "a relay whose clock is a minute ahead can't take an event that another handles") {
             storage async throws in
             let key = Samples.key("secret")
-            // As relays make them: the event takes 10 s at most, and clocks may differ by a minute.
+            // Leases as relays make them: the event takes at most 10 s, and clocks may differ by a minute.
             let first = Samples.claim("event", under: key, lease: 10_000 + 60_000)
             #expect(try await storage.claim(first) == .claimed)
             for elapsed: EpochMilliseconds in [0, 9_999] {

@@ -1,7 +1,7 @@
 import Storage
 import Testing
 
-/// Claims an event, as sending it does.
+/// Claims an event, as sending does.
 private func event(
     _ id: String, of key: SecretKey, in storage: any Storage, at time: EpochMilliseconds = Samples.time
 ) async throws -> EventName {
@@ -104,7 +104,7 @@ extension ContractCase {
                 let reply = id == "replied" ? EventReply(action: "once") : nil
                 _ = try await storage.acknowledge(event, reply: reply, at: later)
             }
-            // The last one's acknowledgement was of another secret's event.
+            // The last acknowledgement belongs to another secret's event.
             let names: [String?] = ["seen", "replied", "new", "Seen", "seen ", nil, "over"]
             var expected: [String: Bool] = [:]
             for name in names {

@@ -1,7 +1,7 @@
 import Storage
 import Testing
 
-/// Claims an event, as sending it does.
+/// Claims an event, as sending does.
 private func event(
     _ id: String, of key: SecretKey, in storage: any Storage, at time: EpochMilliseconds = Samples.time
 ) async throws -> EventName {
@@ -63,7 +63,7 @@ extension ContractCase {
             let end = Samples.time + day
             #expect(try await storage.report(result, of: first, at: end) == .unknownEvent)
             #expect(try await storage.acknowledgements(of: [first], at: end) == [:])
-            // The next event of the ID begins without it.
+            // The next event with the same ID begins without a result.
             let next = try await event("event", of: key, in: storage, at: end)
             let other = ReplyResult(outcome: "too_late")
             #expect(
@@ -75,7 +75,7 @@ extension ContractCase {
             database async throws in
             try await withWriters(of: database) { storages async throws in
                 let event = try await event("event", of: Samples.key("secret"), in: storages[0])
-                // Nil for replies; results in no order.
+                // Nil for replies; the results of reports, in any order.
                 let results = try await concurrently(40) { index -> AcknowledgementResult? in
                     let storage = storages[index % storages.count]
                     guard !index.isMultiple(of: 4) else {

@@ -26,7 +26,7 @@ extension ContractCase {
             #expect(try await storage.claim(Samples.claim("event", under: key)) == .claimed)
             #expect(try await storage.holdings(of: other) == whole)
             #expect(try await storage.devices(of: other).count == 2)
-            // What happened stays to be looked at.
+            // The delivery log is kept.
             #expect(try await storage.deliveries(of: key, before: nil, limit: 9).count == 1)
         },
 
@@ -105,7 +105,7 @@ extension ContractCase {
             storage async throws in
             let key = Samples.key("secret")
             let start = Samples.time
-            // Three rows in each of twenty moments.
+            // Three rows at each of twenty moments.
             for moment in 0..<Int64(20) {
                 try await storage.append((0..<3).map { _ in Samples.delivery(key, at: start + 7 * moment) })
             }

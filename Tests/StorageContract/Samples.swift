@@ -1,9 +1,9 @@
 package import Storage
 import Testing
 
-/// Values for the cases, with what matters given and the rest made up.
+/// Sample values for the cases: the relevant parts are given, the rest is made up.
 package enum Samples {
-    /// A time in 2026 that has milliseconds and doesn't fit 32 bits.
+    /// A time in 2026 that has milliseconds and doesn't fit in 32 bits.
     package static let time: EpochMilliseconds = 1_795_262_400_123
 
     /// The key of a secret without a pepper.
@@ -11,7 +11,7 @@ package enum Samples {
         SecretHasher().key(of: Secret(secret))
     }
 
-    /// Keys of secrets whose rows are in one part of the queue.
+    /// Keys of secrets whose rows are in the same part of the queue.
     static func keys(_ count: Int, inBucket bucket: Int) -> [SecretKey] {
         var keys: [SecretKey] = []
         var number = 0
@@ -23,7 +23,7 @@ package enum Samples {
         return keys
     }
 
-    /// An id that no other has.
+    /// A unique ID.
     package static func id(at time: EpochMilliseconds = time) -> UUIDv7 {
         generator.withLock { UUIDv7(at: time, using: &$0) }
     }
@@ -57,7 +57,7 @@ package enum Samples {
             environment: .production, createdAt: time, updatedAt: time)
     }
 
-    /// A row for a push to each of some devices.
+    /// A delivery log row for a push to each of the given devices.
     package static func delivery(
         _ key: SecretKey, status: DeliveryStatus = .sent, error: String? = nil, at time: EpochMilliseconds,
         toAll devices: [Device], of eventID: String? = nil
@@ -70,7 +70,7 @@ package enum Samples {
         return row
     }
 
-    /// A push that waits for a device, due at once and for a day.
+    /// A push waiting for a device, which is due now and expires in a day.
     package static func pending(
         _ device: Device, id: String = Samples.id().text, attempts: Int = 1,
         dueAt: EpochMilliseconds = time, expiresAt: EpochMilliseconds = time + 86_400_000,
@@ -83,14 +83,14 @@ package enum Samples {
             eventID: eventID)
     }
 
-    /// A lease from a time on.
+    /// A lease that starts at a time.
     package static func lease(
         from now: EpochMilliseconds = time, lasting duration: EpochMilliseconds = 90_000
     ) -> PushLease {
         PushLease(owner: id(at: now), until: now + duration)
     }
 
-    /// A push is over, with a row in the delivery log.
+    /// The end of a push, with a row in the delivery log.
     static func over(
         _ push: PendingPush, _ owner: UUIDv7, _ status: DeliveryStatus = .sent, error: String? = nil
     ) -> Settlement {
@@ -100,7 +100,7 @@ package enum Samples {
         return Settlement(id: push.id, secretHash: push.secretHash, owner: owner, end: .over(delivery))
     }
 
-    /// A push shall be tried again.
+    /// A settlement after which a push is tried again.
     static func again(
         _ push: PendingPush, _ owner: UUIDv7, dueAt: EpochMilliseconds = time, attempts: Int = 2
     ) -> Settlement {
@@ -135,7 +135,7 @@ package enum Samples {
         BlockedSecret(secretHash: key.primary, createdAt: time, note: note)
     }
 
-    /// An item of a secret's history, with the key that calls take beside it.
+    /// An item in a secret's history, with the key that calls take with it.
     package static func item(
         _ key: SecretKey, eventID: String? = nil, sessionID: String = "ses_1",
         at time: EpochMilliseconds = time,
@@ -158,7 +158,7 @@ package enum Samples {
             leaseUntil: time + lease)
     }
 
-    /// Texts that databases like to take for one another or to change, each to be kept as it is.
+    /// Strings that databases tend to confuse or change; each must be kept as it is.
     static let confusable = [
         "abcdef", "ABCDEF", "abcdef ", " abcdef", "abcdef\t", "", "'; --", "%", "_", "NULL", "🦊🦊", "🦊",
         "\u{E9}", "e\u{301}", "straße", "STRASSE", "\u{FEFF}abcdef", "ab\\0cdef", "ı", "i",
@@ -184,13 +184,13 @@ extension Storage {
         try await devices(of: key).map(\.token)
     }
 
-    /// The last use of a secret, without its deliveries.
+    /// The last agent use of a secret, without its deliveries.
     package func agentUse(of key: SecretKey) async throws(StorageError) -> AgentUse? {
         try await agentUse(of: key, deliveries: 0).use
     }
 }
 
-/// Runs a body several times at once and returns the results in no order.
+/// Runs a body several times concurrently and returns the results in any order.
 func concurrently<Output: Sendable>(
     _ count: Int, _ body: @escaping @Sendable (Int) async throws -> Output
 ) async throws -> [Output] {
@@ -200,11 +200,11 @@ func concurrently<Output: Sendable>(
     }
 }
 
-/// The same numbers in every run (SplitMix64).
+/// A generator that returns the same numbers in every run (SplitMix64).
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// A generator whose numbers follow from a seed.
+    /// Creates a generator whose numbers are determined by a seed.
     package init(seed: UInt64) {
         state = seed
     }

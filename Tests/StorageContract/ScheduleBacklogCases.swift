@@ -2,7 +2,7 @@ import Storage
 import Testing
 
 extension ContractCase {
-    /// More due schedules than a claim reads at once.
+    /// Cases with more due schedules than a claim reads at once.
     static let scheduleBacklogs: [ContractCase] = [
         ContractCase(
             open: "every secret's schedule is claimed early, however many older ones another secret has"
@@ -15,7 +15,7 @@ extension ContractCase {
                 others.insert(try await storage.fill(inBucket: bucket, with: 1, later: 1_000))
             }
             var claimed: Set<SecretHash> = []
-            // Together they look at every part of the table once, and the backlog lasts all the time.
+            // Together the claims visit every part of the table once, and the backlog lasts throughout.
             let step = StorageLimits.scheduleBucketsPerClaim
             #expect(total - StorageLimits.buckets / step * 16 >= StorageLimits.claimWindow)
             for bucket in stride(from: 0, to: StorageLimits.buckets, by: step) {
@@ -54,7 +54,7 @@ extension ContractCase {
                 }
                 #expect(held.count == total)
                 #expect(Set(held.map(\.schedule.id)).count == total)
-                // Every hold is valid.
+                // Every lease is valid.
                 for (index, claimed) in held.enumerated() {
                     #expect(try await storages[index % storages.count].settle(claimed, .over))
                 }
@@ -65,7 +65,7 @@ extension ContractCase {
 }
 
 extension Storage {
-    /// Stores as many due schedules of one secret in a part of the table; its hash.
+    /// Stores the given number of due schedules of one secret in a part of the table; returns the secret's hash.
     @discardableResult
     fileprivate func fill(
         inBucket bucket: Int, with count: Int, later: EpochMilliseconds = 0

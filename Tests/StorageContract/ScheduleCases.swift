@@ -157,7 +157,7 @@ extension ContractCase {
             #expect(moved.allSatisfy { $0.secretHash == key.primary })
             let held = try #require(claimed.first { $0.schedule.id == old.id })
             #expect(try await !storage.settle(held, .over))
-            // Creating one moves those of before, too.
+            // Creating a schedule also moves the earlier ones.
             _ = try await storage.create(Samples.schedule(plain, name: "late"), under: plain, limit: 9)
             try await storage.register(Samples.registration("cc"), plain)
             _ = try await storage.create(Samples.schedule(plain, name: "late"), under: plain, limit: 9)
@@ -271,7 +271,7 @@ extension ContractCase {
             #expect(try await storage.list(key) == [expected])
             #expect(try await storage.held(at: Samples.time + 106) == [])
 
-            // Postponed: nothing but the time changes.
+            // Postponed: only the time changes.
             let again = try #require(try await storage.held(at: Samples.time + 107).first)
             #expect(try await storage.settle(again, .again(dueAt: Samples.time + 200)))
             expected.dueAt = Samples.time + 200

@@ -1,7 +1,7 @@
 import Storage
 import Testing
 
-/// One thing that every driver for a database server must do when the server or the network doesn't do its part.
+/// A requirement for every database server driver when the server or the network fails.
 package struct ServerCase: Sendable, CustomTestStringConvertible {
     private let sentence: String
     private let body: @Sendable (any ServerDatabase, CuttingProxy) async throws -> Void
@@ -14,7 +14,7 @@ package struct ServerCase: Sendable, CustomTestStringConvertible {
         self.body = body
     }
 
-    /// Runs the case on a database that has never been opened, and removes it.
+    /// Runs the case on a database that has never been opened, and removes the database.
     package func run(on database: some ServerDatabase) async throws {
         let proxy: CuttingProxy
         do {
@@ -34,14 +34,14 @@ package struct ServerCase: Sendable, CustomTestStringConvertible {
         try outcome.get()
     }
 
-    /// The sentence that names the case.
+    /// The sentence that describes the case.
     package var testDescription: String { sentence }
 
-    /// Every case there is.
+    /// All cases.
     package static let all: [ServerCase] = calls + outages + locks + unconfirmed + idleness + crowds
 }
 
-/// What a call may take on a machine that is busy with other things, when it should fail at once or in its deadline.
+/// How long a call may take on a busy machine when it should fail immediately or within its deadline.
 private let patience: Duration = .seconds(10)
 
 extension ServerCase {
@@ -86,7 +86,7 @@ extension ServerCase {
                 let error = await failure { try await storage.register(Samples.registration("bb"), key) }
                 #expect(error.isOutage, "\(String(describing: error))")
             }
-            // Fifty calls in less than five calls' deadlines: they don't wait for what can't come.
+            // Fifty calls take less than five calls' deadlines: they don't wait for a connection that can't come.
             #expect(ContinuousClock.now - began < .seconds(25))
             proxy.pass()
             try await untilAnswered(storage)
@@ -121,7 +121,7 @@ extension ServerCase {
                 for index in 0..<40 {
                     let token = "token \(lane) \(index)"
                     do throws(StorageError) {
-                        // One more attempt than the storage makes by itself, as a client of the relay would.
+                        // One attempt more than the storage makes by itself, as by a client of the relay.
                         try await storage.register(Samples.registration(token), key)
                         answered.append(token)
                     } catch {
@@ -167,7 +167,7 @@ extension ServerCase {
                 try await storage.register(Samples.registration("aa"), Samples.key("secret \(index)"))
                 return index.isMultiple(of: 25) ? try database.countSessions() : 0
             }
-            // The questions themselves are connections too.
+            // The test's own queries also use connections.
             #expect(sessions.allSatisfy { $0 <= 3 + 4 })
             #expect(storage.connectionCount <= 3)
             await storage.close()
@@ -225,7 +225,7 @@ extension ServerCase {
         }
     }
 
-    /// Asks until the storage answers again, for half a minute at most.
+    /// Retries until the storage responds again, for at most half a minute.
     static func untilAnswered(_ storage: any PooledStorage) async throws {
         let deadline = ContinuousClock.now + .seconds(30)
         while let error = await failure({ try await storage.ping() }) {
@@ -234,7 +234,7 @@ extension ServerCase {
         }
     }
 
-    /// Whether the server has no connection to the database any more, soon after the storage was closed.
+    /// Whether the server has no more connections to the database, shortly after the storage was closed.
     private static func untilNoSession(_ database: any ServerDatabase) async throws -> Bool {
         let deadline = ContinuousClock.now + .seconds(30)
         while try database.countSessions() > 0 {
@@ -246,7 +246,7 @@ extension ServerCase {
 }
 
 extension StorageError? {
-    /// Whether a call failed, and in a way that says that it may be tried again.
+    /// Whether the error is one after which the call may be tried again.
     fileprivate var isOutage: Bool {
         self?.isTransient == true
     }

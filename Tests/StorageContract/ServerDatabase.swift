@@ -2,39 +2,39 @@ package import Storage
 
 /// A storage with a pool whose connections can be counted.
 package protocol PooledStorage: Storage {
-    /// How many connections there are, those included that are being opened.
+    /// The number of connections, including those that are being opened.
     var connectionCount: Int { get }
 }
 
 extension ServerStorage: PooledStorage {}
 
-/// A database in a server on 127.0.0.1 that the tests may reach past the storage, for what only servers can do.
+/// A database on a server on 127.0.0.1, which tests may access without the storage for what only servers can do.
 package protocol ServerDatabase: ClearableDatabase {
-    /// The driver's connections.
+    /// The driver's connection type.
     associatedtype Connection: ServerConnection
 
-    /// Where it is.
+    /// The database's location.
     var location: Connection.Location { get }
 
     /// The server's port.
     var port: UInt16 { get }
 
-    /// Where it is for those who reach the server by another port of 127.0.0.1.
+    /// The database's location for clients that reach the server through another port of 127.0.0.1.
     func location(port: UInt16) throws -> Connection.Location
 
-    /// How many connections the server counts to this database, that of the question left out.
+    /// The number of the server's connections to this database, except the one that asks.
     func countSessions() throws -> Int
 
-    /// Has the server end every connection to this database but that of the order.
+    /// Makes the server end every connection to this database except the one that orders it.
     func endSessions() throws
 
-    /// Keeps everybody from a table until the returned function is called.
+    /// Locks a table for everybody until the returned function is called.
     func lock(_ table: String) throws -> @Sendable () throws -> Void
 
-    /// Where the database is for an account of its own that may have so many connections at once.
+    /// The database's location for a separate account that may have at most `connectionsMax` connections.
     func location(connectionsMax: Int) throws -> Connection.Location
 
-    /// How many of the database's sessions wait for a row that another has locked.
+    /// The number of the database's sessions that wait for a locked row.
     func countLockWaits() throws -> Int
 }
 
@@ -42,7 +42,7 @@ extension ServerDatabase {
     /// Several relays may work on one server.
     package var allowsSeveralWriters: Bool { true }
 
-    /// Opens it with options of its own, by way of another port if need be.
+    /// Opens the database with the given options, through another port if given.
     package func open(
         _ options: ServerOptions, through port: UInt16? = nil
     ) async throws -> any PooledStorage {
@@ -50,44 +50,44 @@ extension ServerDatabase {
         return try await ServerStorage<Connection>.open(place, options: options)
     }
 
-    /// Opens it with an account that may have so many connections at once.
+    /// Opens the database with an account that may have at most `connectionsMax` connections.
     package func open(_ options: ServerOptions, connectionsMax: Int) async throws -> any PooledStorage {
         try await ServerStorage<Connection>.open(
             try location(connectionsMax: connectionsMax), options: options)
     }
 
-    /// A connection of the test's own, whose deadline is half a minute away.
+    /// Opens a separate connection for the test, with a deadline in half a minute.
     package func connect() throws -> Connection {
         let connection = try Connection.open(location, options: .patient)
         connection.deadline = .now + .seconds(30)
         return connection
     }
 
-    /// As the program does, but with time for a machine that is busy with other tests.
+    /// Opens the database as the program does, but with time for a machine that is busy with other tests.
     package func open() async throws(StorageError) -> any Storage {
         try await ServerStorage<Connection>.open(location, options: .patient)
     }
 
-    /// As a command does that must not change anything.
+    /// Opens the database as a command does that must not change anything.
     package func openReadOnly() async throws(StorageError) -> any Storage {
         var options = ServerOptions()
         options.access = .readOnly
         return try await ServerStorage<Connection>.open(location, options: options)
     }
 
-    /// A server can't be told.
+    /// Returns nil: a server's space can't be limited.
     package func openAlmostFull() async throws(StorageError) -> (any Storage)? {
         nil
     }
 
-    /// As a newer program would.
+    /// Writes a schema version, as a newer program would.
     package func setSchemaVersion(_ version: Int) async throws {
         _ = try connect().execute(
             "INSERT INTO relay_schema (version, summary) VALUES (?, 'from the future')",
             [.integer(Int64(version))])
     }
 
-    /// Runs statements, each by itself.
+    /// Runs statements, each separately.
     package func run(_ statements: [String]) async throws {
         let connection = try connect()
         for statement in statements { try connection.run(statement) }
@@ -104,15 +104,15 @@ extension ServerDatabase {
         for table in tables { try connection.run("DELETE FROM \(table)") }
     }
 
-    /// How many rows a table has.
+    /// The number of rows in a table.
     package func count(of table: String) async throws -> Int {
         Int(try connect().integer("SELECT count(*) FROM \(table)") ?? -1)
     }
 }
 
 extension ServerOptions {
-    /// Waits longer than a relay does: a machine that is busy with other tests may need more than three seconds for a
-    /// connection.
+    /// Options that wait longer than a relay does: on a machine that is busy with other tests, connecting may take more
+    /// than three seconds.
     package static var patient: ServerOptions {
         var options = ServerOptions()
         options.connectTimeout = .seconds(30)

@@ -1,7 +1,7 @@
 import Storage
 import Testing
 
-/// More rows than a case has: a page that comes again and again ends there.
+/// More rows than any case has, at which reading ends if a page repeats.
 private let rowsMax = 100
 
 extension Storage {
@@ -82,7 +82,7 @@ extension ContractCase {
             var pushes: [WaitingPush] = []
             for number in 0..<12 {
                 let device = try await storage.registered("aa", Samples.key("secret \(number % 3)"))
-                // Some are due at one moment.
+                // Some pushes are due at the same moment.
                 let push = Samples.pending(device, dueAt: Samples.time + Int64(number / 4))
                 _ = try await storage.enqueue([push], lease: nil, limitPerSecret: 9)
                 pushes.append(
@@ -129,7 +129,7 @@ extension ContractCase {
             storage async throws in
             let zeros = String(repeating: "0", count: 52)
             let ends = ["0a9f9f9f9000", "0a9f9f9fa000", "0a9f9f9ff000", "0a9f9f9ffff0"]
-            // Neighbours on both sides that don't begin with it.
+            // Neighbours on both sides that don't have the prefix.
             for end in ends + ["0a9f9f9e0000", "0a9f9fa00000"] {
                 let hash = try #require(SecretHash(hex: end + zeros))
                 _ = try await storage.registered("aa", SecretKey(primary: hash))

@@ -2,7 +2,7 @@ import Storage
 import Testing
 
 extension ContractCase {
-    /// Finding out whether the database can be written.
+    /// Cases of trial writes, which find out whether the database is writable.
     static let trials: [ContractCase] = [
         ContractCase("a trial write passes, also alongside others, and leaves no row in any table") {
             database async throws in
@@ -57,16 +57,16 @@ extension ContractCase {
                 Issue.record("a full database gave \(String(describing: error))")
                 return await storage.close()
             }
-            // All rows: a hundred that lie far apart free no page, and a trial needs one in several tables.
+            // All rows: a hundred scattered rows free no page, and a trial needs pages in several tables.
             _ = try await storage.prune(.deliveries, before: .max, limit: 100_000)
             try await storage.tryWriting(id: Samples.id(), at: Samples.time)
             await storage.close()
         },
     ]
 
-    /// Why a trial write fails on a full database.
+    /// The error of a trial write on a full database.
     ///
-    /// A page that filling left, because each row then needed two, may let one pass; then it is filled again.
+    /// Filling may leave a page, because each row needed two. A trial may then pass, and the database is filled again.
     private static func failureOfTrial(
         onceFull storage: any Storage, _ key: SecretKey
     ) async throws -> StorageError? {

@@ -16,7 +16,7 @@ extension ServerCase {
             for direction in CuttingProxy.Direction.allCases {
                 for chunks in 0..<64 {
                     let push = Samples.pending(device)
-                    // The server is gone with the connection.
+                    // The server is lost together with the connection.
                     proxy.cut(direction, after: chunks, refusing: true)
                     var error: StorageError?
                     do throws(StorageError) {
@@ -58,11 +58,11 @@ extension ServerCase {
             options.connectionsMax = 1
             options.callTimeout = .seconds(2)
             let storage = try await database.open(options, through: proxy.port)
-            // As many as fit one statement, which is a transaction by itself.
+            // As many rows as fit one statement, which is a transaction by itself.
             for count in [1, 4] {
                 let key = Samples.key("secret \(count)")
                 let rows = (0..<count).map { Samples.delivery(key, at: Samples.time + Int64($0)) }
-                // Has the statement prepared, so that the next one is answered by its commit.
+                // Prepares the statement, so that the commit answers the next one.
                 try await storage.append(rows.map { Samples.delivery(key, at: $0.createdAt + 100) })
                 proxy.holdAnswers()
                 var error: StorageError?

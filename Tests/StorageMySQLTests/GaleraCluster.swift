@@ -14,7 +14,7 @@ enum GaleraCluster {
         return try MySQLLocation(url: try url[...#require(url.lastIndex(of: "/"))] + database)
     }
 
-    /// The same account and database at one node alone.
+    /// The same account and database, at only one node.
     static func location(database: String, host: MySQLLocation.Host) throws -> MySQLLocation {
         let all = try location(database: database)
         let password = try #require(all.password.map { String(decoding: $0.bytes, as: UTF8.self) })

@@ -9,14 +9,14 @@ import Testing
     .enabled(
         if: GaleraCluster.url != nil,
         "no cluster: Tests/Support/databases run --servers galera swift test --filter GaleraTests"),
-    // A cluster that loses a node answers nobody for some seconds.
+    // A cluster that loses a node doesn't respond for a few seconds.
     .serialized, .timeLimit(.minutes(2)), .ownThread)
 struct GaleraTests {
-    /// How long registrations may fail after a node was lost, with Galera's own defaults: the cluster takes 5 s to
-    /// decide that a silent node is gone, and a call its 5 s more.
+    /// How long registrations may fail after a node is lost, with Galera's own defaults: the cluster takes 5 s to
+    /// decide that a silent node is gone, and a call its own 5 s.
     private static let outageMax: Duration = .seconds(15)
 
-    /// What one registration came to.
+    /// The result of one registration.
     private struct Attempt: Sendable {
         let index: Int
         let isAnswered: Bool
@@ -42,7 +42,7 @@ struct GaleraTests {
                 return try await group.reduce(into: []) { $0 += $1 }
             }
         }
-        // The time is the load: some seconds before and some after the node is lost.
+        // Time for the load: a few seconds before and after the node is lost.
         try await Task.sleep(for: .seconds(2))
         try GaleraCluster.kill("galera1")
         killed.withLock { $0 = .now }
@@ -73,7 +73,7 @@ struct GaleraTests {
 
     @Test("a node is recognized behind one address, as a load balancer gives it")
     func oneAddress() throws {
-        // Neither of the last two nodes is the one that is killed.
+        // The node to be killed is neither of the last two.
         let hosts = try GaleraCluster.location(database: "mysql").hosts.suffix(2)
         let name = "relay_\(UInt32.random(in: .min ... .max))"
         let nodes = try hosts.map { host in
@@ -98,7 +98,7 @@ struct GaleraTests {
     func withoutTLS(mode: String) throws {
         let location = try GaleraCluster.location(database: "mysql")
         let password = try #require(location.password.map { String(decoding: $0.bytes, as: UTF8.self) })
-        // The nodes have no certificates; the last of them is not the one that is killed.
+        // The nodes have no certificates; the node to be killed is not the last one.
         let port = try #require(location.hosts.last).port
         let url = "mysql://\(location.user):\(password)@127.0.0.1:\(port)/mysql"
         let plain = try MySQLConnection.open(try MySQLLocation(url: url), options: ServerOptions())
@@ -127,7 +127,7 @@ struct GaleraTests {
                 _ = try await storage.register(registration, under: key(index), deviceLimit: 1_000_000)
                 isAnswered = true
             } catch {
-                // A relay's clients come again, and not at once.
+                // A relay's clients retry, but not immediately.
                 try? await Task.sleep(for: .milliseconds(20))
             }
             attempts.append(Attempt(index: index, isAnswered: isAnswered, at: .now))

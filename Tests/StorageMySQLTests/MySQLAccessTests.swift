@@ -53,7 +53,7 @@ struct MySQLAccessTests {
             ("localhost", "?ssl-mode=verify-identity&ssl-ca=DIR/other-ca.pem"),
             // The certificate is for localhost.
             ("127.0.0.1", "?ssl-mode=verify-identity&ssl-ca=DIR/ca.pem"),
-            // The system's authorities have not signed it.
+            // The certificate isn't signed by the system's authorities.
             ("localhost", "?ssl-mode=verify-identity"),
         ])
     func refused(host: String, options: String) throws {
@@ -117,7 +117,7 @@ struct MySQLAccessTests {
     func severalHosts() throws {
         let silent = try SilentServer()
         var options = ServerOptions()
-        // For the server that answers, too, which on a busy machine takes its time.
+        // Also enough for the responding server, which may be slow on a busy machine.
         options.connectTimeout = .seconds(4)
         for first in ["127.0.0.1:\(silent.port)", "127.0.0.1:1", "[::1]:1", "no-such-host.invalid"] {
             let connection = try MySQLServer.connect(host: "\(first),127.0.0.1", server: options)
@@ -145,7 +145,7 @@ struct MySQLAccessTests {
     }
 }
 
-/// A port that accepts connections, which is the kernel's doing, and never says a word.
+/// A port on which the kernel accepts connections but nothing ever responds.
 private final class SilentServer {
     let port: UInt16
     private let descriptor: Int32

@@ -63,7 +63,7 @@ struct MySQLConnectionTests {
                 _ = try connection.execute("INSERT INTO test.t VALUES (?, ?)", values)
             }
             #expect(try connection.texts("SELECT v FROM test.t ORDER BY k") == texts)
-            // And again with the same prepared statement, after a row handler gave up in the middle.
+            // Repeated with the same prepared statement, after a row handler gave up halfway.
             #expect(throws: SQLFailure.self) {
                 try connection.query("SELECT v FROM test.t ORDER BY k", []) { row throws(SQLFailure) in
                     throw row.wrong(0)
@@ -130,7 +130,7 @@ struct MySQLConnectionTests {
         #expect(throws: SQLFailure.self) { try connection.run("DO 1") }
     }
 
-    /// Joins without an end; `benchmark` and `sleep` may end without an error when they are interrupted.
+    /// An endless join; `benchmark` and `sleep` may end without an error when they are interrupted.
     private static let longQuery =
         "SELECT count(*) FROM "
         + (1...5).map { "information_schema.collations t\($0)" }.joined(separator: ", ")
@@ -155,7 +155,7 @@ struct MySQLConnectionTests {
     @Test("what a proxy before several shards reports may have been done on some of them")
     func severalShards() throws {
         let connection = try MySQLServer.connect()
-        // Vitess' code for nearly everything.
+        // Vitess' code for nearly every error.
         let error = #expect(throws: SQLFailure.self) {
             try connection.run(
                 "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1105, MESSAGE_TEXT = 'a shard is down'")

@@ -70,7 +70,7 @@ struct NewestMySQLTests {
     }
 }
 
-/// A database for the contract: one of its own in a server of the tests, or in their Galera cluster.
+/// A database for the contract, on one of the tests' servers or in their Galera cluster.
 struct MySQLDatabase: ServerDatabase {
     typealias Connection = MySQLConnection
 
@@ -81,7 +81,7 @@ struct MySQLDatabase: ServerDatabase {
     private let administrator: MySQLLocation
     private let server: MySQLServer
 
-    /// A database in one server.
+    /// Creates a database on one server.
     init(adopted: Bool = false, on server: MySQLServer = .mariadb) throws {
         try self.init(adopted: adopted, on: server) { database in
             try MySQLLocation(
@@ -89,7 +89,7 @@ struct MySQLDatabase: ServerDatabase {
         }
     }
 
-    /// - Parameter find: Where a database of the server or cluster is.
+    /// - Parameter find: Returns the location of a database on the server or cluster.
     init(
         adopted: Bool = false, on server: MySQLServer = .mariadb,
         at find: (_ database: String) throws -> MySQLLocation
@@ -150,11 +150,11 @@ struct MySQLDatabase: ServerDatabase {
         }
     }
 
-    /// When any test looked last.
+    /// When any test last looked at the locks.
     private static let lastLookAtLocks = Guarded(ContinuousClock.now)
 
     func refuseLogRows(ofSession session: String?) async throws {
-        // As a right that was taken away, which this account can't be without: ER_TABLEACCESS_DENIED_ERROR.
+        // The error of a missing right, which this account can't lose: ER_TABLEACCESS_DENIED_ERROR.
         let signal = "SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1142, MESSAGE_TEXT = 'refused'"
         let condition = session.map { "NEW.session_id = '\($0)'" } ?? "true"
         try connect().run(
@@ -167,7 +167,7 @@ struct MySQLDatabase: ServerDatabase {
     func endSessions() throws {
         let administrator = try administer()
         for id in try administrator.integers("SELECT id \(sessions)", [.text(name)]) {
-            // It may be gone by now.
+            // The session may have ended by now.
             try? administrator.run("KILL \(id)")
         }
     }
@@ -217,7 +217,7 @@ struct MySQLDatabase: ServerDatabase {
     ]
 }
 
-/// A connection that stands in a lock, so that one thread at a time uses it.
+/// A connection behind a lock, so that only one thread uses it at a time.
 private struct Holder: @unchecked Sendable {  // why: only reached under the lock
     let connection: MySQLConnection
 }

@@ -72,8 +72,8 @@ struct MySQLSchemaTests {
         await storage.close()
     }
 
-    /// Opens a database in which an earlier attempt ran some statements; its tables must be those of one that ran them
-    /// all.
+    /// Opens a database in which an earlier attempt ran some statements; the tables must equal those after an attempt
+    /// that ran them all.
     private func finish(_ statements: [String], _ adopting: Bool, _ uninterrupted: [String]) async throws {
         try await Self.withDatabase(adopting) { database in
             let connection = try database.connect()
@@ -98,7 +98,7 @@ struct MySQLSchemaTests {
         }
     }
 
-    /// How the server defines each of the database's tables.
+    /// The server's definition of each of the database's tables.
     private static func definitions(in database: MySQLDatabase) throws -> [String] {
         let connection = try database.connect()
         let tables = try connection.texts(

@@ -4,22 +4,22 @@ import StorageContract
 import StorageMySQL
 import Testing
 
-/// A server that the tests' scripts have started.
+/// A server that the tests' scripts started.
 struct MySQLServer: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    /// The URL of an administrator's account; nil when the server wasn't started.
+    /// The URL of an administrator's account; nil if the server wasn't started.
     let url: String?
 
-    /// The server of most tests; its sessions begin otherwise than the relay needs them.
+    /// The server that most tests use; its sessions start with other settings than the relay needs.
     static let mariadb = MySQLServer("MariaDB", "RELAY_TEST_MYSQL_URL")
     static let mysql97 = MySQLServer("MySQL 9.7", "RELAY_TEST_MYSQL97_URL")
-    /// Those that were started.
+    /// The servers that were started.
     static let all = [mariadb, mysql97].filter { $0.url != nil }
 
-    /// Whether its binary log takes statements.
+    /// Whether the server's binary log contains statements.
     var logsStatements: Bool { url == Self.mysql97.url }
 
-    /// Lets an account change what the binary log takes in its sessions.
+    /// Allows an account to change what its sessions write to the binary log.
     static func allowLoggingRows(_ name: String, on server: MySQLServer) throws {
         try connect(on: server).run("GRANT SESSION_VARIABLES_ADMIN ON *.* TO \(name)@'%'")
     }
@@ -29,16 +29,16 @@ struct MySQLServer: Sendable, CustomTestStringConvertible {
         url = Self.variable(variable)
     }
 
-    /// The directory with certificates.
+    /// The directory of certificates.
     static let certificates: String = variable("RELAY_TEST_TLS") ?? ""
 
-    /// The options of a URL for TLS.
+    /// The TLS options of a URL.
     ///
     /// Without `ssl-ca`, libmariadb would read all of the system's certificates for each connection, which takes longer
     /// than most tests.
     var encryption: String { "?ssl-mode=verify-ca&ssl-ca=\(Self.certificates)/ca.pem" }
 
-    /// What a suite of tests needs, and what is said where it isn't there.
+    /// The requirement of a suite, and the message if it isn't met.
     static let isThere: ConditionTrait = .enabled(
         if: mariadb.url != nil, "no MariaDB: Tests/Support/databases run swift test runs these tests")
 
@@ -46,7 +46,7 @@ struct MySQLServer: Sendable, CustomTestStringConvertible {
         unsafe getenv(name).map { unsafe String(cString: $0) }
     }
 
-    /// The URL of a database on a server, with another host, account or options than the administrator's.
+    /// The URL of a database on a server, optionally with a host, account or options other than the administrator's.
     static func url(
         database: String, host: String = "127.0.0.1", account: String? = nil, options: String = "",
         port other: UInt16? = nil, on server: MySQLServer = mariadb
@@ -58,7 +58,7 @@ struct MySQLServer: Sendable, CustomTestStringConvertible {
         return "mysql://\(account ?? String(parts[0]))@\(host):\(port)/\(database)\(options)"
     }
 
-    /// Connects as the administrator, or otherwise.
+    /// Connects as the administrator, or with the given account.
     static func connect(
         to database: String = "mysql", host: String = "127.0.0.1", account: String? = nil,
         options: String = "", server: ServerOptions = .patient, on place: MySQLServer = mariadb

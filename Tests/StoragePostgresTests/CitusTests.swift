@@ -13,7 +13,7 @@ struct CitusTests {
     private static let citus = "?options=-c%20citus.shard_count%3D32"
     private let keys = (0..<20).map { Samples.key("secret \($0)") }
 
-    /// Calls `body` with a storage on a sharded server; by default one that is recognized as Citus.
+    /// Calls `body` with a storage on a sharded server, which by default is recognized as Citus.
     private func withStorage<Result>(
         _ query: String = citus,
         _ body: (ServerStorage<ShardedConnection>, ShardedServer) async throws -> Result
@@ -71,7 +71,7 @@ struct CitusTests {
             let (queued, claimed) = try await claim(storage, lease)
             #expect(Set(claimed.map(\.push.id)) == Set(queued.map(\.id)))
             #expect(claimed.allSatisfy { $0.device?.token == "aa" })
-            // One that nobody holds, between the others.
+            // A push that nobody holds, between the others.
             let stranger = Settlement(
                 id: queued[3].id, secretHash: queued[3].secretHash, owner: Samples.id(),
                 end: .again(dueAt: Samples.time, attempts: 9))
@@ -170,7 +170,7 @@ struct CitusTests {
 
     @Test("Log rows that an engine stored in part, before the connection was lost, are completed")
     func partialAppend() async throws {
-        // As Vitess may; it isn't recognized as Citus.
+        // As Vitess may do; the server isn't recognized as Citus.
         try await withStorage("") { storage, server in
             let rows = (0..<4).map { Samples.delivery(keys[0], at: Samples.time - Int64($0)) }
             server.faults.withLock { $0.storesInPart = true }
@@ -195,7 +195,7 @@ struct CitusTests {
         }
         try await database.run(Self.worker(down: keys[7].primary))
         let session = try session(database)
-        // Far away, so that calls wait together and share a statement.
+        // Far away, so that calls queue up and share a statement.
         proxy.delay(milliseconds: 30)
         let lookups = await outcomes { key throws(StorageError) in
             try await storage.devices(of: key).map(\.token)
@@ -222,7 +222,7 @@ struct CitusTests {
         await storage.close()
     }
 
-    /// Has statements for a secret fail as Citus has them fail while its worker is down.
+    /// Statements that make a secret's statements fail as Citus does while the secret's worker is down.
     private static func worker(down hash: SecretHash) -> [String] {
         [
             """
@@ -239,7 +239,7 @@ struct CitusTests {
         ]
     }
 
-    /// The server's process for the storage's only connection.
+    /// The server's process ID for the storage's only connection.
     private func session(_ database: PostgresDatabase) throws -> Int64? {
         try database.connect().integer(
             """
@@ -248,7 +248,7 @@ struct CitusTests {
             """)
     }
 
-    /// What calls for all secrets, made at once, come to.
+    /// The results of concurrent calls for all secrets.
     private func outcomes<Output: Sendable>(
         _ call: @escaping @Sendable (SecretKey) async throws(StorageError) -> Output
     ) async -> [Result<Output, StorageError>] {

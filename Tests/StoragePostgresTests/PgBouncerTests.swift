@@ -5,7 +5,7 @@ import StorageContract
 import StoragePostgres
 import Testing
 
-/// The pooler in transaction mode that the tests' scripts start before the server.
+/// The pooler in transaction mode that the tests' scripts start in front of the server.
 private enum Pooler {
     static let url = getenv("RELAY_TEST_PGBOUNCER_URL").map { String(cString: $0) }
 }
@@ -47,7 +47,7 @@ struct PgBouncerTests {
     }
 }
 
-/// A Postgres database that the storage reaches through the pooler, and the test past it.
+/// A Postgres database that the storage reaches through the pooler, and the test directly.
 private struct PooledDatabase: ClearableDatabase {
     private let database: PostgresDatabase
     private let location: PostgresLocation
@@ -61,12 +61,12 @@ private struct PooledDatabase: ClearableDatabase {
         location = try database.location(port: port)
     }
 
-    /// With time for a machine that is busy with other tests, and for the pooler's few connections.
+    /// Opens the database with time for a machine that is busy with other tests, and for the pooler's few connections.
     func open() async throws(StorageError) -> any Storage {
         try await open(patience: .seconds(30))
     }
 
-    /// Storage whose calls wait so long for their turn.
+    /// Opens a storage whose calls wait for their turn for the given time.
     func open(patience: Duration) async throws(StorageError) -> any Storage {
         var options = ServerOptions()
         options.callTimeout = patience

@@ -5,12 +5,12 @@ import Testing
 
 @testable import StoragePostgres
 
-/// A server that the tests' scripts have started.
+/// A server that the tests' scripts started.
 struct PostgresServer: Sendable {
-    /// The administrator's URL; nil when the server wasn't started.
+    /// The administrator's URL; nil if the server wasn't started.
     let url: String?
 
-    /// The server of most tests.
+    /// The server that most tests use.
     static let postgres15 = PostgresServer("RELAY_TEST_POSTGRES_URL")
     static let postgres18 = PostgresServer("RELAY_TEST_POSTGRES18_URL")
 
@@ -18,14 +18,14 @@ struct PostgresServer: Sendable {
         url = getenv(variable).map { String(cString: $0) }
     }
 
-    /// The administrator's URL of the server of most tests.
+    /// The administrator's URL of the server that most tests use.
     static var url: String? { postgres15.url }
 
-    /// What a suite that is left out says.
+    /// The message of a suite that is skipped.
     static let leftOut: Comment =
         "left out: RELAY_TEST_POSTGRES_URL names no server; Tests/Support/databases run swift test starts one"
 
-    /// The administrator's URL with another database, further keys, and another port if need be.
+    /// The administrator's URL with another database, further keys, and another port if given.
     static func url(
         database: String, query: String = "", port: UInt16? = nil, on server: PostgresServer = postgres15
     ) throws -> String {
@@ -36,20 +36,20 @@ struct PostgresServer: Sendable {
         return place + "/" + database + query
     }
 
-    /// The port on 127.0.0.1.
+    /// The server's port on 127.0.0.1.
     func port() throws -> UInt16 {
         let url = try #require(url)
         let place = try #require(url.split(separator: "/").dropLast().last)
         return try #require(place.split(separator: ":").last.flatMap { UInt16($0) })
     }
 
-    /// Runs statements on a connection of the administrator's.
+    /// Runs statements on an administrator's connection.
     static func administer(_ statements: String..., on server: PostgresServer = postgres15) throws {
         let connection = try connect(try PostgresLocation(url: try #require(server.url)))
         for statement in statements { try connection.run(statement) }
     }
 
-    /// A connection past the storage, for what it would never do itself.
+    /// A direct connection, for what the storage itself would never do.
     static func connect(_ location: PostgresLocation) throws(SQLFailure) -> PostgresConnection {
         let connection = try PostgresConnection.open(location, options: .patient)
         connection.deadline = .now + .seconds(30)
@@ -57,7 +57,7 @@ struct PostgresServer: Sendable {
     }
 }
 
-/// A Postgres database for the contract: one of its own in the tests' server.
+/// A Postgres database for the contract, on the tests' server.
 struct PostgresDatabase: ServerDatabase {
     typealias Connection = PostgresConnection
 
@@ -68,14 +68,14 @@ struct PostgresDatabase: ServerDatabase {
     private let query: String
     private let server: PostgresServer
 
-    /// Settings with which sessions begin otherwise than the relay needs them.
+    /// Session defaults other than those that the relay needs.
     private static let oddSettings = [
         "client_encoding = 'LATIN1'", "DateStyle = 'SQL, DMY'", "TimeZone = 'Asia/Kathmandu'",
         "standard_conforming_strings = off", "bytea_output = 'escape'", "transform_null_equals = on",
         "default_transaction_isolation = 'serializable'", "default_transaction_deferrable = on",
     ]
 
-    /// - Parameter isOdd: Whether its sessions begin otherwise than the relay needs them.
+    /// - Parameter isOdd: Whether its sessions start with other settings than the relay needs.
     init(
         adopted: Bool = false, query: String = "", isOdd: Bool = false,
         on server: PostgresServer = .postgres15
@@ -135,7 +135,7 @@ struct PostgresDatabase: ServerDatabase {
 
     func refuseLogRows(ofSession session: String?) async throws {
         let connection = try connect()
-        // As a right that was taken away, which this account can't be without: 42501.
+        // The error of a missing right, which this account can't lose: 42501.
         try connection.run(
             """
             CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
@@ -165,7 +165,7 @@ struct PostgresDatabase: ServerDatabase {
         return { try held.connection.run("ROLLBACK") }
     }
 
-    /// A connection that one test hands from thread to thread.
+    /// A connection that one test passes from thread to thread.
     private final class Held: @unchecked Sendable {  // why: used by one at a time
         let connection: PostgresConnection
 
@@ -180,7 +180,7 @@ struct PostgresDatabase: ServerDatabase {
     }
 
     func destroy() async {
-        // What a test that failed left open goes with it.
+        // This also removes what a failed test left open.
         try? PostgresServer.administer(
             "DROP DATABASE \(name) WITH (FORCE)", "DROP ROLE IF EXISTS \(name)", on: server)
     }

@@ -139,7 +139,7 @@ struct PostgresErrorTests {
             "remaining connection slots are reserved for roles with the SUPERUSER attribute",
         ] {
             let words = "connection to server at \"db\" (10.0.0.1), port 5432 failed: FATAL:  \(words)\n"
-            // With sslmode=prefer libpq tries again without TLS.
+            // With sslmode=prefer, libpq retries without TLS.
             for words in [words, words + words] {
                 #expect(PostgresError.connecting(words).kind == .connectionLost)
                 guard case .crowded = PostgresError.connecting(words).error else {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StoragePostgres
 
-/// What only Postgres can show.
+/// Behaviour that only Postgres shows.
 @Suite(
     "A Postgres server", .enabled(if: PostgresServer.url != nil, PostgresServer.leftOut),
     .timeLimit(.minutes(2)), .ownThread)
@@ -29,7 +29,7 @@ struct PostgresServerTests {
     @Test("A transaction that the server takes back to end a deadlock is run again")
     func deadlock() async throws {
         try await withDatabase { database in
-            // Who has waited so long looks for a deadlock and gives up: the storage, and never the test.
+            // A session that has waited this long looks for a deadlock and gives up: the storage, never the test.
             try PostgresServer.administer("ALTER DATABASE \(database.name) SET deadlock_timeout = '2s'")
             var options = ServerOptions()
             options.callTimeout = .seconds(25)
@@ -45,14 +45,14 @@ struct PostgresServerTests {
                     (id, secret_hash, device_token, bundle_id, created_at, updated_at)
                 VALUES ('x', ?, 'bb', 'x', 0, 0)
                 """, [.hash(key.primary)])
-            // It takes its secret's lock and then waits for the test's row.
+            // The registration takes its secret's lock and then waits for the test's row.
             async let result = storage.register(Samples.registration("bb"), under: key, deviceLimit: 9)
             let began = ContinuousClock.now
             let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
             while try other.integer(waiting) == 0, ContinuousClock.now - began < .seconds(20) {
                 try await Task.sleep(for: .milliseconds(5))
             }
-            // The test waits for the secret's lock: a deadlock, which ends because the storage is its victim.
+            // The test waits for the secret's lock: a deadlock, which ends because the storage is chosen as its victim.
             let locked = try other.execute(
                 "UPDATE secret_lock SET registrations = 0 WHERE secret_hash = ?", [.hash(key.primary)])
             #expect(locked == 1)

@@ -2,12 +2,12 @@ import Storage
 
 @testable import StoragePostgres
 
-/// The tests' Postgres server as one that shards by secret: what its connections refuse, and which of them are lost.
+/// The tests' Postgres server acting as one that shards by secret: its connections refuse some statements or are lost.
 final class ShardedServer: Sendable {
     struct Faults {
-        /// The part of the hashes in which transactions fail; once.
+        /// The part of the hashes in which one transaction fails.
         var bucket: Int?
-        /// Whether the next insertion of several log rows stores the first of them and loses its connection.
+        /// Whether the next insertion of several log rows stores the first one and loses its connection.
         var storesInPart = false
     }
 
@@ -19,7 +19,7 @@ final class ShardedServer: Sendable {
     }
 }
 
-/// A connection that refuses a statement which locks rows of several secrets, as Citus does, and a transaction that
+/// A connection that refuses, as Citus does, a statement that locks rows of several secrets, and a transaction that
 /// names several parts of the hashes.
 final class ShardedConnection: ServerConnection {
     static var dialect: SQLDialect { PostgresConnection.dialect }
@@ -28,7 +28,7 @@ final class ShardedConnection: ServerConnection {
     private let postgres: PostgresConnection
     private let server: ShardedServer
     private var isLost = false
-    /// The parts of the hashes that the open transaction has named.
+    /// The parts of the hashes that the open transaction has used.
     private var buckets: Set<Int> = []
 
     private init(_ postgres: PostgresConnection, _ server: ShardedServer) {

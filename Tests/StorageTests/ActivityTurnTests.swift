@@ -21,7 +21,7 @@ struct ActivityTurnTests {
             urgency: .progress(interval: Self.interval, starting: false), isHeld: isHeld)
     }
 
-    /// Activities as a database has them: each turn leaves them as they are then.
+    /// Activities as stored in a database, which each turn updates.
     private struct Phones {
         var activities: [PushToken]
 
@@ -69,7 +69,7 @@ struct ActivityTurnTests {
         let permission = ActivityState(sessionID: "ses", at: Self.start + 8_000, urgency: .immediate)
         #expect(phones.take(permission).updates.count == 1)
         #expect(phones.take(state(at: 8_000, now: 15_000, isHeld: true)).isEmpty)
-        // One that arrives after it is another.
+        // A state that arrives later is a different one.
         #expect(phones.take(state(at: 8_000)).held == 1)
         #expect(phones.take(state(at: 8_001, now: 15_000, isHeld: true)).updates.count == 1)
     }

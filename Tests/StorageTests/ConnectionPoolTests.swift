@@ -3,7 +3,7 @@ import Testing
 
 @testable import Storage
 
-/// What a server does, statement by statement, and what it was asked.
+/// A server's scripted behaviour, statement by statement, and the statements that it received.
 private final class Script: Sendable {
     private struct State {
         var failures: [SQLFailure?]
@@ -15,7 +15,7 @@ private final class Script: Sendable {
 
     private let state: Guarded<State>
 
-    /// `failures`: for each statement in turn how it fails, nil for one that works; all that follow work.
+    /// `failures`: how each statement in turn fails, nil for one that works; all later ones work.
     init(_ failures: [SQLFailure?] = [], refusals: Int = 0) {
         state = Guarded(State(failures: failures, refusals: refusals))
     }
@@ -50,7 +50,7 @@ private final class Script: Sendable {
     }
 }
 
-/// A connection to a script.
+/// A connection to a scripted server.
 private final class ScriptedConnection: ServerConnection {
     static let dialect = SQLDialect(
         begin: "BEGIN", countTables: "SELECT 1", insertUnlessPresent: { "INSERT " + $0 },
@@ -119,7 +119,7 @@ struct ConnectionPoolTests {
         return options
     }
 
-    /// Makes a call of one statement in a transaction; true when it was told that it may have been done before.
+    /// Makes a one-statement call in a transaction; true if it was told that it may have been executed before.
     private func change(_ script: Script) async -> Result<Bool, StorageError> {
         let pool = ConnectionPool(of: ScriptedConnection.self, to: script, options: options)
         let result: Result<Bool, StorageError>

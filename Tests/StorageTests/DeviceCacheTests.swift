@@ -93,7 +93,7 @@ struct DeviceCacheTests {
                 group.addTask {
                     while !Task.isCancelled {
                         _ = try await storage.devices(of: key)
-                        // A look-up that the cache answers doesn't suspend, and would never let the others go on.
+                        // A look-up answered from the cache doesn't suspend, so it would never let the others continue.
                         await Task.yield()
                     }
                 }

@@ -3,7 +3,7 @@ import StorageContract
 import StorageSQLite
 import Testing
 
-/// The examples of the modules' documentation, line by line.
+/// The examples in the modules' documentation, line by line.
 @Suite("Examples of Storage and StorageSQLite", .timeLimit(.minutes(2)))
 struct ExampleTests {
     @Test("a tenant registers a device and finds it")

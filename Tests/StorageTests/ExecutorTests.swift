@@ -3,7 +3,7 @@ import OwnThread
 import Storage
 import Testing
 
-/// An actor on a thread of its own that notes what it was asked.
+/// An actor on its own thread that records its calls.
 private actor Recorder {
     nonisolated let executor: BlockingExecutor
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -107,7 +107,7 @@ struct ExecutorTests {
     func lastReference() async {
         let executor = Guarded<BlockingExecutor?>(BlockingExecutor(label: "test.last"))
         await executor.withLock { $0 }?.shutdown()
-        // As the runtime calls it, which knows the executor by its address: nobody but `executor` holds it.
+        // Called as by the runtime, which has only the executor's address: nobody but `executor` retains it.
         let address = executor.withLock {
             UInt(bitPattern: $0.map { Unmanaged.passUnretained($0).toOpaque() })
         }
@@ -180,7 +180,7 @@ struct InboxTests {
         let inbox = Inbox<Int>(capacity: 2)
         _ = try inbox.put(1)
         _ = try inbox.put(2)
-        #expect(throws: StorageError.unavailable(logDetail: "2 calls are waiting already")) {
+        #expect(throws: StorageError.unavailable(logDetail: "2 calls are already waiting")) {
             try inbox.put(3)
         }
         #expect(inbox.take(limit: 1) == [1])

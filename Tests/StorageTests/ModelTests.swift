@@ -32,7 +32,7 @@ struct ModelTests {
     func following() throws {
         var generator = SeededGenerator(seed: 4)
         var last: UUIDv7?
-        // The last comes when the clock has gone back.
+        // The last ID is made after the clock has gone back.
         let times =
             (0..<20_000).map { 1_795_262_400_000 + EpochMilliseconds($0 / 5_000) } + [1_795_262_399_000]
         let made = times.map { time in
@@ -91,11 +91,11 @@ struct ModelTests {
     func shardKeys() {
         for table in SchemaTable.all {
             #expect(table.key.first == "secret_hash", "\(table.name)")
-            // The log of SQLite, which isn't sharded, is in the order in which it is pruned.
+            // SQLite isn't sharded, so its log is in the order in which it is pruned.
             #expect(table.sqliteKey == nil || table.name == "delivery_log", "\(table.name)")
             #expect(Set(table.key).isSubset(of: table.columnNames), "\(table.name)")
             #expect(table.indices.allSatisfy { Set($0.columns).isSubset(of: table.columnNames) })
-            // An engine that shards keeps an index unique only if it begins with that column.
+            // A sharding engine keeps an index unique only if the index begins with that column.
             #expect(table.indices.allSatisfy { !$0.isUnique || $0.columns.first == "secret_hash" })
         }
         #expect(Set(SchemaTable.all.map(\.name)).count == SchemaTable.all.count)

@@ -154,7 +154,7 @@ struct PoolStateTests {
             pool.add(4, deadline: .seconds(50), now: .seconds(40)) == [.run(4, slot: 2, checking: true)])
         #expect(pool.add(5, deadline: .seconds(50), now: .seconds(40)) == [.run(5, slot: 1, checking: true)])
         _ = pool.released(slot: 1, now: .seconds(41))
-        // Slot 1 has worked since.
+        // Slot 1 has been working since then.
         #expect(pool.foundDead(slot: 2, now: .seconds(41)) == [.close(slot: 0)])
         #expect(pool.connections.lost == 2)
         #expect(
@@ -202,7 +202,7 @@ struct PoolStateTests {
         _ = pool.add(2, deadline: .seconds(105), now: .seconds(100))
         _ = pool.opened(slot: 0, now: .seconds(100), youth: 0)
         _ = pool.add(3, deadline: .seconds(205), now: .seconds(200))
-        // Another one for the call that waits.
+        // Another connection for the waiting call.
         #expect(pool.released(slot: 0, now: .seconds(200)) == [.close(slot: 0), .open(slot: 0)])
     }
 
@@ -220,7 +220,7 @@ struct PoolStateTests {
             #expect(pool.tick(now: now - .milliseconds(1)) == [])
             #expect(pool.tick(now: now) == [.open(slot: 0)])
             #expect(pool.nextTick == nil)
-            // Also while the attempt runs.
+            // Even while the attempt is running.
             #expect(pool.add(3, deadline: now + .seconds(5), now: now) == [.fail(3, Self.down)])
             #expect(pool.openFailed(slot: 0, error: Self.down, now: now, chance: 1) == [])
         }
@@ -248,7 +248,7 @@ struct PoolStateTests {
         _ = pool.opened(slot: 0, now: .zero, youth: 0)
         #expect(pool.add(2, deadline: .seconds(5), now: .zero) == [.open(slot: 1)])
         #expect(pool.openFailed(slot: 1, error: Self.down, now: .zero, chance: 1) == [])
-        // No second attempt before its time, and then one.
+        // No second attempt before its time, and then only one.
         #expect(pool.add(3, deadline: .seconds(5), now: .milliseconds(10)) == [])
         #expect(pool.nextTick == .milliseconds(100))
         #expect(pool.tick(now: .milliseconds(100)) == [.open(slot: 1)])

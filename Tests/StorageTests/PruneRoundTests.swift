@@ -9,7 +9,7 @@ struct PruneRoundTests {
         PruneRound(tables.map { ($0, 1_000) }, atMost: duration)
     }
 
-    /// The next step, after the pauses before it, and how long they were.
+    /// The next step, with the total of the pauses before it.
     private func step(_ round: inout PruneRound) -> (step: PruneRound.Step?, paused: Duration) {
         var paused = Duration.zero
         while let move = round.next() {
@@ -92,7 +92,7 @@ struct PruneRoundTests {
         }
         #expect(waits.last == .seconds(8))
         #expect(zip(waits.dropFirst(2), waits.dropFirst(3)).allSatisfy { $0 <= $1 })
-        // One that gets rows again takes short breaks again.
+        // A table that gets rows again takes short breaks again.
         _ = step(&round)
         round.note(Pruning(removed: 9, next: 9), took: .zero)
         _ = step(&round)

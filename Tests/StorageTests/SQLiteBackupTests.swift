@@ -84,7 +84,7 @@ struct SQLiteBackupTests {
         try await withDevice { database, storage, backup in
             _ = try SQLiteBackup.make(of: database.location, at: backup)
             try await register("bb", in: storage)
-            // What a kill leaves: the file, which an operator may have moved away, and its log.
+            // A kill leaves the file, which an operator may have moved away, and its write-ahead log.
             let left = (keepsFile ? ["", "-wal"] : ["-wal"]).map { ($0, contents(of: database.path + $0)) }
             await storage.close()
             unlink(database.path)

@@ -12,7 +12,7 @@ struct SQLiteDatabase: ContractDatabase {
 
     let allowsSeveralWriters = false
 
-    /// Whether a new file is one that OpenCode's relay made, whose tables are laid out otherwise.
+    /// Whether a new file was created by OpenCode's relay, whose tables have a different layout.
     let isAdopted: Bool
 
     init(adopted: Bool = false) throws {
@@ -22,9 +22,9 @@ struct SQLiteDatabase: ContractDatabase {
         directory = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Options under which a second writer is refused soon.
+    /// Options with which a second writer is refused quickly.
     ///
-    /// Not at once: between fork and exec a process that another test starts holds every lock of this one.
+    /// Not immediately: between fork and exec, a process started by another test holds every lock of this one.
     static var impatient: SQLiteOptions {
         var options = SQLiteOptions()
         options.writerLockTimeoutMilliseconds = 100
@@ -116,7 +116,7 @@ struct SQLiteDatabase: ContractDatabase {
         for statement in OpenCodeTables.statements { try connection.execute(statement) }
     }
 
-    /// A connection past the driver, for what it would never do itself; makes the file if need be.
+    /// A direct connection, for what the driver itself would never do; creates the file if necessary.
     func raw() throws(StorageError) -> SQLiteConnection {
         let path = try DatabaseFile.create(path)
         return try SQLiteConnection(path: path, mode: .readWrite, busyTimeoutMilliseconds: 5_000)

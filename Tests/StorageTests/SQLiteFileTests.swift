@@ -5,7 +5,7 @@ import Testing
 
 @testable import StorageSQLite
 
-/// Runs a body with a database directory and removes it.
+/// Runs a body with a directory for a database and removes the directory.
 func withDatabase(_ body: (SQLiteDatabase) async throws -> Void) async throws {
     let database = try SQLiteDatabase()
     do {
@@ -136,7 +136,7 @@ struct SQLiteFileTests {
                 Issue.record("got \(String(describing: error))")
                 return
             }
-            // The transaction that would have adopted them was taken back.
+            // The transaction that would have adopted the tables was rolled back.
             #expect(try database.raw().integer("PRAGMA application_id") == 0)
             #expect(
                 try database.raw().texts("SELECT name FROM sqlite_schema WHERE name = 'relay_schema'") == [])
@@ -171,7 +171,7 @@ struct SQLiteFileTests {
             let devices = try await storage.devices(of: key)
             #expect(Set(devices.map(\.token)) == ["aa", "\u{FFFD}\0\u{FFFD}", "cc"])
             #expect(devices.first { $0.token == "aa" }?.environment == .production)
-            // The next registration mends it.
+            // The next registration fixes it.
             _ = try await storage.register(
                 Samples.registration("aa", environment: .sandbox), under: key, deviceLimit: 5)
             #expect(try await storage.devices(of: key).first { $0.token == "aa" }?.environment == .sandbox)

@@ -85,7 +85,7 @@ struct SQLiteWriterTests {
             options.checkpointPages = .max
             let storage = try await database.open(options)
             let before = try commits(in: database.path + "-wal")
-            // Nobody can commit while this connection has the write lock, so that the calls meet.
+            // Nobody can commit while this connection holds the write lock, so the calls pile up.
             let blocker = try database.raw()
             try blocker.execute("BEGIN IMMEDIATE")
             let call: @Sendable (Int) -> Task<RegistrationResult, any Error> = { index in
@@ -95,7 +95,7 @@ struct SQLiteWriterTests {
                         deviceLimit: 1_000)
                 }
             }
-            // The first is taken alone and waits for the lock, the others wait for it: 1 for what is being done.
+            // The first call is taken alone and waits for the lock; the others wait for it. One call is in progress.
             var calls = [call(0)]
             try await waitingChanges(1, storage)
             calls += (1..<300).map(call)
@@ -134,12 +134,12 @@ struct SQLiteWriterTests {
             let heal: @Sendable (Device) -> Task<Bool, any Error> = { device in
                 Task { @concurrent in try await storage.setEnvironment(.sandbox, of: device) }
             }
-            // The first is taken alone and waits for the lock, the others wait for it.
+            // The first call is taken alone and waits for the lock; the others wait for it.
             var small = [heal(devices[0])]
             try await waitingChanges(1, storage)
             var large: [Task<Void, any Error>] = []
             for (index, device) in devices.enumerated().dropFirst() {
-                // Before and after one that needs room.
+                // Before and after a call that needs room.
                 if index.isMultiple(of: 2) { small.append(heal(device)) }
                 large.append(Task { @concurrent in try await storage.append(rows[index]) })
                 if !index.isMultiple(of: 2) { small.append(heal(device)) }
@@ -147,7 +147,7 @@ struct SQLiteWriterTests {
             }
             try blocker.execute("COMMIT")
             for call in small { #expect(try await call.value) }
-            // Some may find the room that others left.
+            // Some may use the room that others left.
             var appended = 0
             for call in large { if case .success = await call.result { appended += 1 } }
             #expect(appended < large.count)
@@ -157,7 +157,7 @@ struct SQLiteWriterTests {
         }
     }
 
-    /// Waits until so many changes wait for the writer; the test's time limit ends it.
+    /// Waits until this many changes wait for the writer; the test's time limit ends the wait.
     private func waitingChanges(_ count: Int, _ storage: SQLiteStorage) async throws {
         while storage.waitingChanges != count {
             try Task.checkCancellation()
@@ -216,7 +216,7 @@ struct SQLiteWriterTests {
         }
     }
 
-    /// How many commits a write-ahead log holds: frames with a database size in their header
+    /// The number of commits in a write-ahead log: frames with a database size in their header
     /// (SQLite, "WAL-mode File Format", section 1.2).
     private func commits(in log: String) throws -> Int {
         guard let file = fopen(log, "r") else { throw SetupError(what: log, code: errno) }

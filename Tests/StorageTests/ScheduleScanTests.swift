@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The choice of due schedules", .timeLimit(.minutes(2)))
 struct ScheduleScanTests {
-    /// A secret whose rows are in a part of the table.
+    /// A secret whose rows are in the given part of the table.
     private func secret(_ number: Int, inBucket bucket: Int) -> SecretHash {
         var found = 0
         var candidate = 0

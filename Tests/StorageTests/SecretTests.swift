@@ -127,7 +127,7 @@ struct SecretTests {
         #expect(try before.hashes == [key(old).primary, key(new).primary, plain])
         #expect(try after.hashes == [key(new).primary, key(old).primary, plain])
         #expect(Set(before.hashesPadded) == Set(after.hashesPadded))
-        // Giving a pepper up, and one that is written twice.
+        // A pepper that is given up, and a pepper that is set twice.
         #expect(try key(nil, old).hashes == [plain, key(old).primary])
         #expect(try key(old, old) == key(old))
         #expect(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Storage
 
-/// A server that stops before each statement until it may go on, and has one device for each hash that is asked for.
+/// A server that stops before each statement until it may continue, and has one device for each requested hash.
 private final class SlowServer: Sendable {
     private struct State {
         var statements: [Int] = []
@@ -13,15 +13,15 @@ private final class SlowServer: Sendable {
     private let state = Guarded(State())
     private let gate = DispatchSemaphore(value: 0)
 
-    /// How many different hashes each statement named.
+    /// The number of different hashes in each statement.
     var statements: [Int] { state.withLock { $0.statements } }
 
-    /// Lets statements through.
+    /// Lets a number of statements through.
     func allow(_ count: Int) {
         for _ in 0..<count { gate.signal() }
     }
 
-    /// The next statements fail.
+    /// Makes the next statements fail.
     func fail(_ failures: [SQLFailure]) {
         state.withLock { $0.failures = failures }
     }
@@ -51,7 +51,7 @@ private final class SlowServer: Sendable {
     }
 }
 
-/// A connection to it.
+/// A connection to a slow server.
 private final class SlowConnection: ServerConnection {
     static let dialect = SQLDialect(begin: "BEGIN", countTables: "SELECT 1")
     static let schema = SchemaDialect(
@@ -74,7 +74,7 @@ private final class SlowConnection: ServerConnection {
     func query(
         _ sql: String, _ parameters: [SQLValue], row: (SQLRow) throws(SQLFailure) -> Void
     ) throws(SQLFailure) {
-        // The pool's own question, whether an idle connection works.
+        // The pool's own query, which checks an idle connection.
         guard !parameters.isEmpty else { return try row(SQLRow([.integer(1)])) }
         do throws(SQLFailure) {
             for found in try server.rows(parameters) { try row(found) }
@@ -139,7 +139,7 @@ struct SharedCallTests {
         try outcome.get()
     }
 
-    /// Looks keys up at once; the first two start statements, and the others wait until the gate opens.
+    /// Looks keys up concurrently; the first two start statements, and the others wait until the gate opens.
     private func results(
         _ keys: [SecretKey], _ lookups: Lookups, _ server: SlowServer
     ) async -> [Result<[Device], StorageError>] {
@@ -154,7 +154,7 @@ struct SharedCallTests {
                         return (index, .failure(error))
                     }
                 }
-                // In order: the first two have their statements before the next is made.
+                // In order: the first two start their statements before the next look-up is made.
                 if index < 2 { while server.statements.count <= index { await Task.yield() } }
             }
             while lookups.waitingCount + failures.withLock({ $0 }) < keys.count - 2 { await Task.yield() }

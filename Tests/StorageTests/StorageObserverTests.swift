@@ -24,7 +24,7 @@ struct StorageObserverTests {
         let key = Samples.key("secret")
         await StorageCalls.$observer.withValue(observer) {
             _ = try? await storage.devices(of: key)
-            // Known from the first.
+            // Cached since the first look-up.
             _ = try? await storage.devices(of: key)
             _ = try? await storage.schemaVersion()
             _ = try? await storage.block(BlockedSecret(secretHash: key.primary, createdAt: 1), limit: 5)

@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 from launch import databases, processes, programs, sql  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
-PATIENT = 10  # seconds for what takes milliseconds
+PATIENT = 10  # seconds for operations that take milliseconds
 SLEEPS = [sys.executable, "-uc", "import time; print('ready'); time.sleep(600)"]
 # Ignores SIGTERM.
 STUBBORN = [sys.executable, "-uc", "import signal, time; signal.signal(15, signal.SIG_IGN); print('ready'); time.sleep(600)"]
@@ -40,7 +40,7 @@ class ProgramTests(unittest.TestCase):
             free = processes.PORTS[0] - 1
             choice.side_effect = [listener.getsockname()[1], free, free, free - 1]
             self.assertEqual(processes.free_port(), free)
-            # No server uses it yet, but it was returned before.
+            # No server uses the port yet, but it was returned before.
             self.assertEqual(processes.free_port(), free - 1)
         ephemeral = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
         self.assertLess(processes.PORTS[-1], max(ephemeral, 32_768))
@@ -114,7 +114,7 @@ class ProgramTests(unittest.TestCase):
             self.expect_end(pid)
 
     def test_a_killed_launcher_takes_its_programs_along(self):
-        # Until the program runs, it doesn't know that it has to end.
+        # Until the program has started, it doesn't know that it has to end.
         process, pid = self.launcher(
             f"p = Program('p', {SLEEPS!r}, {str(self.directory)!r})\np.wait_until_ready(lambda: 'ready' in p.output)\n"
             "print(p.pid)\ntime.sleep(600)")
@@ -171,7 +171,7 @@ class DatabasesTests(unittest.TestCase):
         self.assertNotEqual(self.running("server"), first)
 
     def running(self, name):
-        """Returns the process ID of a server once it runs: while a program replaces itself, it has no command line."""
+        """Returns a server's process ID once it runs: while a process replaces its program, it has no command line."""
         processes.wait_until(lambda: self.databases.pid(name), f"{name} did not start", PATIENT)
         return self.databases.pid(name)
 

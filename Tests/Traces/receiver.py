@@ -1,4 +1,4 @@
-"""A collector of traces: OTLP over HTTP as JSON, held to the definitions of opentelemetry-proto."""
+"""A collector of traces: OTLP over HTTP as JSON, checked against the definitions of opentelemetry-proto."""
 
 import base64
 import json
@@ -11,7 +11,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 
 def in_base64(value):
-    """OTLP writes identifiers in hexadecimal, where protobuf's JSON has base64."""
+    """Converts OTLP's hexadecimal identifiers to the base64 of protobuf's JSON."""
     if isinstance(value, list):
         return [in_base64(item) for item in value]
     if not isinstance(value, dict):
@@ -21,7 +21,7 @@ def in_base64(value):
 
 
 class Span:
-    """A span as the protocol's definitions read it."""
+    """A span as parsed by the protocol's definitions."""
 
     def __init__(self, span):
         self.name, self.kind, self.failed = span.name, span.kind, span.status.code == 2
@@ -35,7 +35,7 @@ class Span:
 
 
 class Receiver:
-    """Serves on a port of its own; `behave` answers each request and can be replaced."""
+    """Serves on a free port; `behave` answers each request and can be replaced."""
 
     def __init__(self, behave=None):
         self.spans, self.bodies, self.headers, self.resources = [], [], [], []
@@ -60,7 +60,7 @@ class Receiver:
         self.url = f"http://127.0.0.1:{self.server.server_port}/v1/traces"
 
     def answer(self, handler, status, headers=(), body=b"{}"):
-        """Answers; takes the spans if the status is 200."""
+        """Responds with a status; keeps the spans if it is 200."""
         if status == 200:
             self.take(handler)
         handler.send_response(status)
@@ -80,7 +80,7 @@ class Receiver:
 
     @staticmethod
     def endless(handler):
-        """Answers with a body that never ends."""
+        """Responds with a body that never ends."""
         handler.send_response(200)
         handler.end_headers()
         try:
@@ -91,7 +91,7 @@ class Receiver:
 
     @staticmethod
     def silent(_):
-        """Answers nothing for longer than anyone waits."""
+        """Doesn't respond for longer than anyone waits."""
         time.sleep(120)
 
     def close(self):

@@ -39,7 +39,7 @@ def event(secret, **fields):
 
 
 def dropped(relay):
-    """How many spans the relay dropped, by its metrics."""
+    """The number of spans that the relay dropped, from its metrics."""
     metrics = request(f"{relay.admin}/metrics").decode()
     return int(re.search(r'^relay_trace_spans_total\{result="dropped"\} (\d+)$', metrics, re.MULTILINE)[1])
 
@@ -49,7 +49,7 @@ def nests(span, parent):
 
 
 def check_tree(stack, relay, receiver):
-    """One event to two phones: one is found in the other environment, the other's push is queued and sent later."""
+    """Sends one event to two phones: one is found in the other environment, the other's push is queued and sent later."""
     phones = [Phone.of(stack.simulator, relay) for _ in range(2)]
     secret = phones[0].secret
     for phone in phones:
@@ -109,7 +109,7 @@ def check_asynchronous(relay, receiver, secret):
 
 
 def check_strangers(relay, receiver, secret):
-    """A traceparent that doesn't count, or isn't one, changes nothing but the log."""
+    """Checks that a traceparent that doesn't count, or isn't valid, only changes the log."""
     traces = {}
     for name, (key, flags) in {"unknown": (secrets.token_hex(16), "01"), "unsampled": (secret, "00")}.items():
         traces[name], _, header = traceparent(flags)
@@ -138,7 +138,7 @@ def check_secrecy(relay, receiver, secret, traces):
 
 
 def check_bridge(stack, relay, receiver):
-    """The bridge's event is in a trace, and the relay continues it."""
+    """Checks that the bridge's event is in a trace that the relay continues."""
     phone = Phone.of(stack.simulator, relay)
     phone.register()
     opencode = stack.add(OpenCode(stack.directory))
@@ -155,7 +155,7 @@ def check_bridge(stack, relay, receiver):
 
 
 def check_lies(stack):
-    """Collectors that lie never slow the relay, nor keep it from stopping."""
+    """Checks that misbehaving collectors neither slow the relay nor keep it from stopping."""
     refuse = lambda handler: receiver.answer(handler, 413)  # noqa: E731
     lies = {"413": refuse, "endless": Receiver.endless, "silent": Receiver.silent,
             "429": lambda handler: receiver.answer(handler, 429, [("Retry-After", "3600")])}
@@ -173,7 +173,7 @@ def check_lies(stack):
         if name == "413":
             wait_until(lambda: dropped(relay), "the refused spans were counted")
         if name == "endless":
-            # Tried again, and then refused.
+            # Retried, and then refused.
             receiver.behave = refuse
             wait_until(lambda: dropped(relay), "the spans were tried again")
         began = time.monotonic()
@@ -194,7 +194,7 @@ with Stack({"RELAY_TRACES_URL": receiver.url, "RELAY_TRACES_RATIO": "1", **SETTI
     unsampled = check_strangers(few, receiver, phone.secret)
     check_secrecy(stack.relay, receiver, secret, [trace])
     check_secrecy(few, receiver, phone.secret, [unsampled])
-    # What is recorded last is exported when the relay stops.
+    # The last recorded spans are exported when the relay stops.
     last, _, header = traceparent()
     post(few, "/v1/event", event(phone.secret), traceparent=header)
     few.stop()

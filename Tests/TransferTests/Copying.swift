@@ -11,7 +11,7 @@ func copy(
     try Transfer(from: try from.source(), named: name, to: try to.target(), report: report).run()
 }
 
-/// What is in every table of a database.
+/// The contents of every table of a database.
 func contents(of place: TransferPlace) throws -> [String: Set<[UInt8]>] {
     let side = try place.target()
     var contents: [String: Set<[UInt8]>] = [:]
@@ -31,11 +31,11 @@ private func rows(of table: SchemaTable, in side: TransferSide) throws -> [[SQLV
     }
 }
 
-/// What a relay that still runs does to a table's rows.
+/// A change that a running relay makes to a table's rows.
 enum Change: String, CaseIterable, Sendable {
     case more, fewer, altered
 
-    /// Does it to three rows of every table.
+    /// Makes the change to three rows of every table.
     func make(in side: TransferSide) throws {
         for table in SchemaTable.copied {
             let chosen = Array(try rows(of: table, in: side).prefix(3))
@@ -54,7 +54,7 @@ enum Change: String, CaseIterable, Sendable {
         }
     }
 
-    /// A row under a secret that no row has.
+    /// A row for a secret that no other row belongs to.
     private static func another(_ row: [SQLValue], _ table: SchemaTable) -> [SQLValue] {
         let id = Samples.id().text
         var row = row
@@ -111,7 +111,7 @@ final class CutConnection<Base: SQLConnection>: SQLConnection {
     private static var error: StorageError { .unavailable(logDetail: "cut") }
 }
 
-/// A side whose connection is lost before one of its changes.
+/// A copy's side whose connection is lost before one of its changes.
 func cut(_ side: TransferSide, after changes: Int) -> TransferSide {
     func wrap(_ connection: some SQLConnection) -> any SQLConnection {
         CutConnection(connection, after: changes)

@@ -2,7 +2,7 @@ import Storage
 import StorageContract
 import Testing
 
-/// Rows that are hard to copy: every text and bound that a driver could change on the way.
+/// Rows that are hard to copy, with texts and bounds that a driver could change on the way.
 enum Filling {
     static func key(_ index: Int) -> SecretKey { Samples.key("secret \(index % 97)") }
     static func token(_ index: Int) -> String { "token \(index)" }
@@ -12,7 +12,7 @@ enum Filling {
         "\t",
     ]
 
-    /// Fills a new database; how many rows each table has then.
+    /// Fills a new database; returns the number of rows in each table.
     static func fill(_ place: TransferPlace, devices: Int, receipts: Int = 300) async throws -> [Int] {
         let storage = try await place.open()
         let long = String(repeating: "🦊", count: 63)
@@ -93,7 +93,7 @@ enum Filling {
         ]
     }
 
-    /// Named and unnamed schedules of some secrets, one of them leased.
+    /// Adds named and unnamed schedules for several secrets, one of them leased.
     private static func addSchedules(_ storage: any Storage, of secrets: Int) async throws -> Int {
         for index in 0..<secrets {
             let schedules = [
@@ -109,7 +109,7 @@ enum Filling {
         return 2 * secrets
     }
 
-    /// Acknowledges some of the events that have receipts, replies to some of those, and reports some results.
+    /// Acknowledges some of the events that have receipts, replies to some of those, and reports a few results.
     private static func reply(_ storage: any Storage, events: Int) async throws -> Int {
         let count = min(events, 24)
         for index in 0..<count {
@@ -130,7 +130,7 @@ enum Filling {
         return count
     }
 
-    /// Two items of each secret, some of them read.
+    /// Adds two items for each secret, and marks some as read.
     private static func addItems(_ storage: any Storage) async throws -> Int {
         var items: [(item: HistoryItem, key: SecretKey)] = []
         for index in 0..<194 {
@@ -167,7 +167,7 @@ enum Filling {
         return pushes.count
     }
 
-    /// Looks at both through the storage, as a relay would.
+    /// Compares both databases through the storage, as a relay would read them.
     static func expectSame(_ one: TransferPlace, _ other: TransferPlace) async throws {
         let left = try await one.open()
         let right = try await other.open()

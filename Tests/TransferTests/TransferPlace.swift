@@ -7,7 +7,7 @@ import Testing
 
 @testable import StorageSQLite
 
-/// The engines, as places of a copy.
+/// The engines that a copy can read and write.
 enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case sqlite = "SQLite"
     case postgres = "Postgres"
@@ -15,7 +15,7 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case postgres18 = "PostgreSQL 18"
     case mysql97 = "MySQL 9.7"
 
-    /// The drivers.
+    /// The database drivers.
     enum Driver { case sqlite, postgres, mysql }
 
     var testDescription: String { rawValue }
@@ -28,7 +28,7 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Every pair of two different drivers whose servers are there, and the ways to newer servers.
+    /// Every pair of different drivers whose servers are available, and the copies to newer servers.
     static let directions: [(Engine, Engine)] = {
         let pairs: [(Engine, Engine)] = available.flatMap { from in
             available.filter { $0.driver != from.driver && $0.isNewest == from.isNewest }.map { (from, $0) }
@@ -39,10 +39,10 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
     private var isNewest: Bool { self == .postgres18 || self == .mysql97 }
 
-    /// The engines that can be had: SQLite always, the others where the tests' scripts have started them.
+    /// The available engines: SQLite always, the others if the tests' scripts started them.
     static let available = allCases.filter { $0 == .sqlite || $0.administratorURL != nil }
 
-    /// What a test needs that copies between all drivers.
+    /// The requirement of a test that copies between all drivers.
     static let allThere: ConditionTrait = .enabled(
         if: available.count >= 3,
         "no PostgreSQL or no MariaDB: Tests/Support/databases run swift test runs these tests")
@@ -61,13 +61,13 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
 }
 
-/// A database of one of the engines, for one test.
+/// A database on one of the engines, for one test.
 struct TransferPlace: Sendable {
     let engine: Engine
-    /// Its file or its name.
+    /// The database's file or name.
     private let name: String
 
-    /// Makes an empty one.
+    /// Creates an empty database.
     init(_ engine: Engine) throws {
         self.engine = engine
         let number = UInt64.random(in: .min ... .max)
@@ -75,7 +75,7 @@ struct TransferPlace: Sendable {
         try administer("CREATE DATABASE \(name)")
     }
 
-    /// Its URL, with the administrator's account.
+    /// The database's URL, with the administrator's account.
     var url: String {
         get throws {
             guard engine != .sqlite else { return "sqlite:" + name }
@@ -84,7 +84,7 @@ struct TransferPlace: Sendable {
         }
     }
 
-    /// Opens it as a relay does, but with time for a machine that is busy with other tests.
+    /// Opens the database as a relay does, but with time for a machine that is busy with other tests.
     func open() async throws -> any Storage {
         var file = SQLiteOptions()
         file.writerLockTimeoutMilliseconds = 0
@@ -97,7 +97,7 @@ struct TransferPlace: Sendable {
         }
     }
 
-    /// Looks at it as `relay check` does.
+    /// Inspects the database as `relay check` does.
     func inspect() async throws {
         let id = Samples.id()
         switch engine.driver {
@@ -122,7 +122,7 @@ struct TransferPlace: Sendable {
         }
     }
 
-    /// The database as the target of a copy, with its tables made.
+    /// The database as the target of a copy, with its tables created.
     func target() throws -> TransferSide {
         switch engine.driver {
         case .sqlite: try SQLiteTransfer.target(try SQLiteLocation(url: url))
@@ -131,7 +131,7 @@ struct TransferPlace: Sendable {
         }
     }
 
-    /// A file's database, changed without the lock, as no relay does.
+    /// The database of a file, changed without the lock, which no relay does.
     func openUnlocked() throws -> TransferSide {
         TransferSide(
             try SQLiteConnection(path: name, mode: .readWrite, busyTimeoutMilliseconds: 5_000))
@@ -144,7 +144,7 @@ struct TransferPlace: Sendable {
         for statement in statements { try side.connection.run(statement) }
     }
 
-    /// Removes it.
+    /// Removes the database.
     func remove() {
         guard engine == .sqlite else {
             try? administer("DROP DATABASE \(name)")
@@ -171,7 +171,7 @@ struct TransferPlace: Sendable {
     }
 }
 
-/// Runs a body with new databases of some engines, and removes them.
+/// Runs a body with new databases on the given engines, and removes them.
 func withPlaces(_ engines: [Engine], _ body: ([TransferPlace]) async throws -> Void) async throws {
     var places: [TransferPlace] = []
     let outcome: Result<Void, any Error>

@@ -95,7 +95,7 @@ struct TransferTests {
             }
             cuts += 1
         }
-        // Each of ten tables has a mark, and a transaction with its rows.
+        // Each of the ten tables has a mark, and a transaction with its rows.
         #expect(cuts > 40)
     }
 
@@ -168,7 +168,7 @@ struct TransferTests {
         }
     }
 
-    /// Copies and lets a change happen between the last page and the comparison.
+    /// Copies, and makes a change between the last page and the comparison.
     private static func expectDifferences(
         from source: TransferSide, to target: TransferSide, change: @escaping () throws -> Void
     ) throws {

@@ -1,6 +1,6 @@
 // Shifts the wall clock of a program that preloads this library (LD_PRELOAD), and nothing else: timers and the monotonic
-// clocks stay the system's. The environment variable WALL_CLOCK names a file with the shift, a 64-bit number of seconds
-// in the machine's byte order, which may change while the program runs.
+// clocks still use the system's time. The environment variable WALL_CLOCK contains the path of a file with the shift, a 64-bit
+// number of seconds in the machine's byte order, which may change while the program is running.
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>

@@ -74,7 +74,7 @@ struct AnswerTests {
         Case(.other, 429, #"{"code":42901,"http":429}"#, .later), Case(.other, 413, "", .tooLarge),
         Case(.other, 503, "", .later), Case(.other, 406, "", .refused), Case(.other, 400, "", .refused),
         Case(.other, 302, "", .refused), Case(.other, 308, "", .refused), Case(.other, 408, "", .later),
-        // A host that users name can't choose what tenants read.
+        // A host chosen by users must not control what tenants read.
         Case(.other, 403, #"{"reason":"VapidPkHashMismatch"}"#, .configuration),
         Case(.other, 500, google, .later),
     ]

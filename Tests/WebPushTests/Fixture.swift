@@ -4,7 +4,7 @@ import Testing
 
 @testable import WebPush
 
-/// The example of RFC 8291, appendix A, and others' keys.
+/// The example of RFC 8291, appendix A, and keys that don't belong to it.
 enum Fixture {
     static let plaintext = Array("When I grow up, I want to be a watermelon".utf8)
     static let senderPrivate = bytes("yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw")
@@ -51,7 +51,7 @@ enum Fixture {
     }
 }
 
-/// A generator whose numbers a test knows.
+/// A generator whose numbers a test can predict.
 struct CountingGenerator: RandomNumberGenerator {
     var value: UInt64 = 0
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebPush
 
-/// Needs packages of Python, which `Tests/WebPush/run` installs.
+/// Needs Python packages, which `Tests/WebPush/run` installs.
 @Suite(
     "Other implementations", .timeLimit(.minutes(2)),
     .enabled(if: ProcessInfo.processInfo.environment["RELAY_TEST_HTTP_ECE"] != nil))

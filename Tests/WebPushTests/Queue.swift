@@ -21,7 +21,7 @@ final class Queue {
         for push in pushes { #expect(arrive(push, host: host) == .queued) }
     }
     func next() -> SendQueue.Step? { state.next(at: now) }
-    /// All steps until there is nothing to do.
+    /// All steps until nothing is left to do.
     func steps() -> [SendQueue.Step] {
         var steps: [SendQueue.Step] = []
         while let step = next() { steps.append(step) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import WebPush
 
-/// The sender against an HTTP/2 server that does what a test says with each request.
+/// Runs the sender against an HTTP/2 server that handles each request as a test says.
 @Suite("The sender over HTTP/2", .timeLimit(.minutes(2)))
 struct SenderHTTP2Tests {
     /// A server and a sender on one loop.
@@ -36,7 +36,7 @@ struct SenderHTTP2Tests {
             try Service.push(to: "https://\(host):\(server.endpoint.port)/push")
         }
 
-        /// Whether all of so many pushes are accepted.
+        /// Sends the given number of pushes and returns whether all were accepted.
         func accepts(_ count: Int, on loop: isolated EventLoop) async throws -> Bool {
             let outcomes = await sender.send(Array(repeating: try push(), count: count), on: loop)
             return outcomes.allSatisfy { $0 == .accepted }
@@ -74,7 +74,7 @@ struct SenderHTTP2Tests {
             var last: StreamID?
             pair.server.onRequest = { request in
                 received += 1
-                // The end of the first connection's streams; later ones may have been read with it.
+                // Requests after the first connection's last stream may have been read together with it.
                 if let last, request.connectionIndex == 0, request.stream > last { return }
                 switch received {
                 case 10:
@@ -103,7 +103,7 @@ struct SenderHTTP2Tests {
                 $0.refuse()
             }
             #expect(await pair.sender.send(try pair.push()) == .unreachable(.notSent, .connectionClosed))
-            // A connection may be opened before the last one that refused has closed.
+            // A connection may be opened before the last connection that refused has closed.
             let settings = pair.sender.settings
             #expect((settings.failuresBeforeRefusing...settings.movesMax + 1).contains(received))
             await pair.stop()

@@ -15,7 +15,7 @@ struct SenderTroubleTests {
             let sender = try service.sender(on: loop) { $0.pushTimeout = .seconds(2) }
             #expect(await sender.send(try service.push("/ok")) == .accepted)
             #expect(await sender.send(try service.push("/stall")) == .unreachable(.unknown, .timeout))
-            // The status was there.
+            // The status had already arrived.
             #expect(await sender.send(try service.push("/stalled-body")) == .accepted)
             let reset = await sender.send(try service.push("/reset"))
             #expect(reset == .unreachable(.unknown, .protocolError))
@@ -152,7 +152,7 @@ struct SenderTroubleTests {
                 sender.send(push) { _ in
                     outcomes += 1
                     watch.changed()
-                    // One push in each turn of the loop, until one is tried.
+                    // One push per turn of the loop, until a connection is attempted.
                     if sender.statistics.connectionsOpened == attempts { loop.atNextTurn { again() } }
                 }
             }

@@ -5,7 +5,7 @@ import Network
 import Testing
 import WebPush
 
-/// A push service in another process (`push-service.mjs`), and what it has seen.
+/// A push service in a separate process (`push-service.mjs`), and the requests that it received.
 struct Service {
     let port: UInt16
     let caFile: String
@@ -21,7 +21,7 @@ struct Service {
         port = try #require(UInt16(program.readLine()))
     }
 
-    /// Ends it; what it saw.
+    /// Ends the service and returns what it received.
     @discardableResult
     func stop() throws -> JSON.Value { try JSON.parse(Array(program.stop().utf8), maxBytes: 100_000) }
 
@@ -33,7 +33,7 @@ struct Service {
     ) throws -> Sender {
         var settings = SenderSettings()
         settings.caFile = caFile
-        // The machine may be slow; tests of deadlines set their own.
+        // The machine may be slow; tests of deadlines set shorter ones.
         settings.pushTimeout = .seconds(60)
         settings.connectTimeout = .seconds(30)
         change(&settings)

@@ -1,7 +1,7 @@
 import Cryptography
 import Testing
 
-/// The verification of others' signatures; Node's WebCrypto made the valid one.
+/// Verifies signatures from other implementations; Node's WebCrypto made the valid one.
 @Suite("Signatures on P-256", .timeLimit(.minutes(1)))
 struct SignatureTests {
     private static let message = Array(
@@ -35,7 +35,7 @@ struct SignatureTests {
         let (zero, all) = ([UInt8](repeating: 0, count: 32), [UInt8](repeating: 0xFF, count: 32))
         let one: [UInt8] = zero.dropLast() + [1]
         let der: [UInt8] = [0x30, 0x46, 0x02, 0x21, 0x00] + r + [0x02, 0x21, 0x00] + s
-        // The DER form is right, because r and s both begin with a set bit.
+        // The DER form is correct, because r and s both begin with a set bit.
         #expect(r[0] >= 0x80 && s[0] >= 0x80)
         let wrongs: [[UInt8]] = [
             zero + s, r + zero, zero + zero, one + one, Self.order + s, r + Self.order, all + all, s + r,
@@ -68,7 +68,7 @@ struct SignatureTests {
             if signature[0] == 0 || signature[32] == 0 { short += 1 }
             #expect(P256.verifies(signature, of: message, by: point))
         }
-        // 3,000 signatures without one have a probability of less than 1 in 10,000,000,000.
+        // The probability that none of 3,000 signatures is short is less than 1 in 10,000,000,000.
         #expect(short > 0)
     }
 }

@@ -1,5 +1,5 @@
-// A push service on Node's HTTP/2 and HTTP/1.1, whose paths choose the answer; or something else that listens.
-// Prints its port first, and at its end what it saw.
+// A push service on Node's HTTP/2 and HTTP/1.1, whose paths select the response; or another kind of listener.
+// Prints its port first, and the requests that it received before it exits.
 //
 // usage: node push-service.mjs CERTIFICATE KEY h2|h1|garbage|reset|silent|refusing-proxy
 //        node push-service.mjs CERTIFICATE KEY proxy [HOST:PORT]     (where all tunnels lead)

@@ -1,4 +1,4 @@
-/** Bytes with a buffer of their own, as Web Crypto takes them; `Uint8Array` before TypeScript 5.9. */
+/** Bytes with a buffer of their own, as Web Crypto requires; `Uint8Array` before TypeScript 5.9. */
 export type Bytes = ReturnType<Uint8ArrayConstructor["of"]>;
 
 /** The primitives that the library is built on. Results may be values or promises. */
@@ -20,7 +20,7 @@ export interface Cryptography {
 /** Makes the library use these primitives. Needed only without Web Crypto (React Native), before any other call. */
 export function setCryptography(cryptography: Cryptography): void;
 
-/** The primitives on top of a Web Crypto object: the global `crypto`, or a library that has its interface. */
+/** Primitives based on a Web Crypto object: the global `crypto`, or a library with the same interface. */
 export function webCryptography(crypto: { subtle: any; getRandomValues(array: any): any }): Cryptography;
 
 /** A store for small strings that the app supplies, such as AsyncStorage. An empty string may be deleted. */
@@ -36,11 +36,11 @@ export class PairingKeys {
     private constructor();
     /** Derives the keys from 32 bytes, or from their 43 characters of base64url. Throws a `TypeError`. */
     static derive(pairingSecret: Uint8Array | string): Promise<PairingKeys>;
-    /** Keys of a new random pairing secret. */
+    /** The keys of a new random pairing secret. */
     static generate(): Promise<PairingKeys>;
-    /** The key's id in envelopes: 8 hexadecimal digits. */
+    /** The key ID in envelopes: 8 hexadecimal digits. */
     readonly id: string;
-    /** The pairing secret in base64url. Store it in the Keychain only. */
+    /** The pairing secret in base64url. Store it only in the Keychain. */
     readonly pairingSecret: string;
     /** The `secret` of every request to the relay. */
     readonly relaySecret: string;
@@ -50,22 +50,22 @@ export class PairingKeys {
     readonly replyKey: Bytes;
     /** The AES-256-GCM key of sealed results of replies. */
     readonly replyResultKey: Bytes;
-    /** What a sender can use as `sessionID` so that the relay doesn't learn the real one. */
+    /** A `sessionID` that a sender can use so that the relay doesn't learn the real one. */
     privateSessionID(sessionID: string): Promise<string>;
 }
 
 export class Pairing {
     private constructor();
     /**
-     * Reads a link with `pair=` or `payload=`, or its JSON. Throws a `PairingError`, also for a misspelt member: without its
-     * key a pairing would send readable texts.
+     * Reads a link with `pair=` or `payload=`, or its JSON. Throws a `PairingError`, even for a misspelt member: without its
+     * key, a pairing would send readable text.
      */
     static parse(text: string): Promise<Pairing>;
     /** A new pairing with a random pairing secret, or with the given keys. */
     static make(pairing: {
         hosts: readonly string[]; relayURL?: string; serverID?: string; keys?: PairingKeys;
     }): Promise<Pairing>;
-    /** Names the pairing in an app's storage; the same for the same relay and secret. Reveals nothing of the secrets. */
+    /** Identifies the pairing in an app's storage; the same for the same relay and secret. Reveals nothing about the secrets. */
     readonly id: string;
     /** The `secret` of requests to the relay. */
     readonly relaySecret: string;
@@ -74,13 +74,13 @@ export class Pairing {
     /** Addresses of the OpenCode server, at least one. */
     readonly hosts: readonly string[];
     readonly serverID: string | undefined;
-    /** The relay's base URL; undefined if the link doesn't name one. */
+    /** The relay's base URL; undefined if the link has none. */
     readonly relayURL: string | undefined;
     /** The one-time code that logs a phone in to the OpenCode server, for five minutes; undefined if the link has none. It isn't in `json()`. */
     readonly code: string | undefined;
     /**
-     * Where the code opens OpenCode, one address for each of the hosts; empty without a code. The first request uses it up: a
-     * browser gets OpenCode's page; other clients, which don't accept `text/html`, get `{"token"}`, a password for OpenCode's API.
+     * Where the code opens OpenCode, one address per host; empty without a code. The first request uses up the code: a
+     * browser gets OpenCode's page; a client that doesn't accept `text/html` gets `{"token"}`, a password for OpenCode's API.
      */
     readonly connectURLs: readonly string[];
     /** The JSON in the link, without the code. It contains the secrets. */
@@ -98,17 +98,17 @@ export class PairingError extends Error {
 
 // Sealed notifications
 
-/** The text that only the phone can read. `title` or `body` must not be empty. */
+/** The text that only the phone can read. `title` and `body` must not both be empty. */
 export interface SealedContent {
     title?: string;
     body?: string;
     sessionID?: string;
     serverID?: string;
-    /** Unique for the key: the request's `eventID`. At most 128 bytes. */
+    /** The request's `eventID`, unique per key. At most 128 bytes. */
     eventID: string;
     /** Seconds since 1970. */
     sentAt: number;
-    /** How many seconds the text is current; a day if absent. */
+    /** How many seconds the text stays current; a day if absent. */
     ttl?: number;
     /** Further properties, named as in the `notification` of `/v1/notify`. Their values aren't checked. */
     notification?: {
@@ -119,44 +119,44 @@ export interface SealedContent {
     request?: SealedRequest;
 }
 
-/** A request. `notification.actions` names the replies besides `answer`. */
+/** What the sender asks a person to decide. `notification.actions` lists the possible replies other than `answer`. */
 export interface SealedRequest {
     /** When the sender stops waiting, in seconds since 1970. Offer no reply after that. */
     end?: number;
-    /** Whether `body` shows only a part of the request. Let nobody allow it then. */
+    /** Whether `body` shows only part of the request. If so, don't offer to allow it. */
     isCut?: boolean;
-    /** Questions that one reply with the action `answer` answers. In an opened content: none if one of them isn't valid. */
+    /** Questions, all answered by one reply with the action `answer`. Empty in opened content if any of them isn't valid. */
     questions?: SealedQuestion[];
 }
 
-/** A question; one without options needs `allowsText`. */
+/** A question; without options, it needs `allowsText`. */
 export interface SealedQuestion {
     text: string;
     heading?: string;
-    /** Labels are unique in the question. */
+    /** Labels must be unique within the question. */
     options?: { label: string; detail?: string }[];
     /** Whether several options can be chosen. */
     isMultiple?: boolean;
-    /** Whether a person can write an answer of their own, also next to chosen options. */
+    /** Whether a person can write an answer of their own, even in addition to chosen options. */
     allowsText?: boolean;
-    /** Whether it can stay without an answer. */
+    /** Whether the question can be left unanswered. */
     isOptional?: boolean;
 }
 
 export const Envelope: {
     /**
-     * Seals a content; returns the value of the request's member `sealed`.
+     * Seals content; returns the value of the request's member `sealed`.
      *
-     * `type` is the event's `eventType`, or the notification's `kind`, or `notify` if it has none. `eventID` is random
-     * and `sentAt` is now if absent. Throws an `EnvelopeError`: `badContent`, `tooLarge`.
+     * `type` is the event's `eventType`, or the notification's `kind`, or `notify` if it has none. If absent, `eventID` is
+     * random and `sentAt` is now. Throws an `EnvelopeError`: `badContent`, `tooLarge`.
      */
     seal(envelope: {
         keys: PairingKeys; type: string; content: Omit<SealedContent, "eventID" | "sentAt"> & Partial<SealedContent>;
     }): Promise<string>;
     /**
-     * Opens a sealed string with one of the keys. Throws an `EnvelopeError`; show the push's visible text then.
+     * Opens a sealed string with one of the keys. If it throws an `EnvelopeError`, show the push's visible text.
      *
-     * Doesn't look for repetitions; see `Replay`.
+     * Doesn't detect replays; see `Replay`.
      */
     open(envelope: {
         keys: PairingKeys | readonly PairingKeys[]; type: string; sealed: string;
@@ -168,34 +168,34 @@ export const SealedReply: {
     /**
      * Seals a reply; returns `sealed` for `Relay.reply`. `sentAt` is now if absent. Throws an `EnvelopeError`.
      *
-     * `answers`, with the action `answer`, has an array for each question: labels of options, then at most one text of the person's own.
+     * With the action `answer`, `answers` has an array for each question: labels of options, then at most one answer of the person's own.
      */
     seal(reply: {
         keys: PairingKeys; eventID: string; action: string; text?: string; answers?: string[][]; sentAt?: number;
     }): Promise<string>;
     /**
-     * Opens the reply to an event. Throws an `EnvelopeError`. The sender must accept only one reply per event, and compare `answers`
-     * with its questions.
+     * Opens the reply to an event. Throws an `EnvelopeError`. The sender must accept only one reply per event, and check `answers`
+     * against its questions.
      */
     open(reply: { keys: PairingKeys | readonly PairingKeys[]; eventID: string; sealed: string }): Promise<{
         action: string; text?: string; answers?: string[][]; sentAt: number; keys: PairingKeys;
     }>;
 };
 
-/** What can become of a reply; a later sender can have others. */
+/** The outcome of a reply; later senders may report others. */
 export type ReplyOutcome = "taken" | "answered_elsewhere" | "too_late" | "refused" | "not_delivered" | (string & {});
 
-/** Results of sealed replies, which the relay can't make up. */
+/** Results of sealed replies, which the relay can't forge. */
 export const SealedResult: {
     /**
-     * Seals the result of a sealed reply; returns `sealed` for `/v1/reply/result`. Only `answered_elsewhere` and `too_late` can
-     * be without a reply. Throws an `EnvelopeError`.
+     * Seals the result of a sealed reply; returns `sealed` for `/v1/reply/result`. Without `reply`, only `answered_elsewhere` and
+     * `too_late` are possible. Throws an `EnvelopeError`.
      */
     seal(result: {
         keys: PairingKeys; eventID: string; reply?: string; outcome: ReplyOutcome; reason?: string; sentAt?: number;
     }): Promise<string>;
     /**
-     * Opens a result. `reply` is the sealed reply that this phone sent, if it did. Throws an `EnvelopeError`, also for the
+     * Opens a result. `reply` is the sealed reply that this phone sent, if any. Throws an `EnvelopeError`, even for the
      * result of another reply.
      */
     open(result: {
@@ -217,25 +217,25 @@ export class Replay {
     check(opened: { content: SealedContent; keys: PairingKeys }): Promise<"fresh" | "stale" | "repeated">;
 }
 
-/** What a push says besides its text. */
+/** What a push contains besides its text. */
 export class PushPayload {
     private constructor();
-    /** Reads a whole payload, or only the `data` or `body` of an event. Returns undefined if it is neither. */
+    /** Reads a full payload, or only the `data` or `body` of an event. Returns undefined if it is neither. */
     static read(payload: unknown): PushPayload | undefined;
     /**
-     * Reads a push event of a service worker, or the JSON of a message by Web Push. Returns undefined if it is neither; show a
-     * general text then, since browsers end subscriptions whose pushes show nothing.
+     * Reads a service worker's push event, or the JSON of a Web Push message. Returns undefined if it is neither; show some
+     * general text in that case, since browsers end subscriptions whose pushes show nothing.
      */
     static fromWebPush(value: unknown): PushPayload | undefined;
     /** Reads a notification of expo-notifications, a response to one, or the `data` of a background task. */
     static fromExpo(value: unknown): PushPayload | undefined;
-    /** What `Envelope.open` needs as `type`. */
+    /** The `type` for `Envelope.open`. */
     readonly type: string;
     readonly eventType: string | undefined;
     readonly kind: string | undefined;
     readonly sessionID: string | undefined;
     readonly serverID: string | undefined;
-    /** For `Relay.acknowledge` and `Relay.reply`; a sealed event has it in its content. */
+    /** The event's ID, for `Relay.acknowledge` and `Relay.reply`; a sealed event has it in its content. */
     readonly eventID: string | undefined;
     readonly sealed: string | undefined;
     /** The visible title. */
@@ -249,9 +249,9 @@ export class PushPayload {
     readonly interruptionLevel: string | undefined;
     /** The number for the app's icon. */
     readonly badge: number | undefined;
-    /** Whether a notification by Web Push makes no sound; false for APNs. */
+    /** Whether a Web Push notification makes no sound; false for APNs. */
     readonly isSilent: boolean;
-    /** What the sender accepts as `action` of a reply; empty if it doesn't say. */
+    /** The values that the sender accepts as a reply's `action`; empty if it doesn't specify any. */
     readonly actions: readonly string[];
     /** The sender's own members of a notification (`notification.data`), unchecked; empty for events. */
     readonly data: Readonly<Record<string, unknown>>;
@@ -266,13 +266,13 @@ export class PushPayload {
 /** The member `webPush` of a registration. UnifiedPush's connector gives an app `endpoint` and `keys`. */
 export interface WebPushMembers {
     endpoint: string;
-    /** In base64url: an uncompressed point of P-256, and 16 bytes. */
+    /** In base64url: an uncompressed P-256 point, and 16 bytes. */
     keys: { p256dh: string; auth: string };
-    /** The address that a tap on the notification opens. With it, messages are declarative, which Safari shows by itself. */
+    /** The address that a tap on the notification opens. With it, messages are declarative, so Safari shows them by itself. */
     page?: string;
 }
 
-/** As much of a browser's `PushSubscription` as the library uses. */
+/** The part of a browser's `PushSubscription` that the library uses. */
 export interface PushSubscriptionLike {
     readonly endpoint: string;
     readonly options?: { readonly applicationServerKey?: ArrayBuffer | null };
@@ -280,13 +280,13 @@ export interface PushSubscriptionLike {
 }
 
 export const WebPush: {
-    /** The member `webPush` of a registration. `page` loses its fragment. Throws a `TypeError` if it isn't a subscription. */
+    /** The member `webPush` of a registration. Leaves out `page`'s fragment. Throws a `TypeError` if it isn't a subscription. */
     members(subscription: WebPushMembers | PushSubscriptionLike, options?: { page?: string }): WebPushMembers;
-    /** Whether a browser's subscription was made with a relay's public key; true if the browser doesn't tell. */
+    /** Whether a browser's subscription was made with a relay's public key; true if the browser doesn't report the key. */
     hasKey(subscription: PushSubscriptionLike, publicKey: string): boolean;
     /**
-     * Subscribes with a relay's public key, in place of an `old` subscription. Without an old one, call it directly in a click.
-     * Throws a `TypeError` if it isn't a key.
+     * Subscribes with a relay's public key, in place of an `old` subscription. Without an old subscription, call it
+     * directly in a click. Throws a `TypeError` if `publicKey` isn't a key.
      */
     subscribe<Subscription>(
         pushManager: { subscribe(options: { userVisibleOnly: boolean; applicationServerKey: Bytes }): Promise<Subscription> },
@@ -299,9 +299,9 @@ export const WebPush: {
 export interface Preferences {
     /** Event types, and kinds of notifications, that the device wants; all if absent. */
     eventTypes?: string[];
-    /** The number of unread items as badge. */
+    /** `unread`: the badge shows the number of unread items. */
     badge?: "unread";
-    /** `later`: pushes wait until the end; by default they make no sound. */
+    /** With the mode `later`, pushes wait until the quiet hours end; by default, they make no sound. */
     quietHours?: {
         from: string; to: string; timeZone: string; allowPermission?: boolean; mode?: "quiet" | "later";
     };
@@ -311,7 +311,7 @@ export interface Preferences {
     perHour?: number;
     /** The most pushes within 24 hours, 1 to 1,000; any number if absent. */
     perDay?: number;
-    /** The push of a Live Activity that shows the session takes the place of the event's notification. */
+    /** Whether the push of a Live Activity that shows the session replaces the event's notification. */
     activityReplacesAlert?: boolean;
 }
 
@@ -322,21 +322,22 @@ export interface DeviceDetails {
     deviceModel?: string;
     osVersion?: string;
     appVersion?: string;
-    /** The installation; a new token with the same ID replaces the old one. */
+    /** Identifies the installation; a new token with the same ID replaces the old one. */
     deviceID?: string;
     preferences?: Preferences;
     /** Versions of sealed notifications that the app can open: `[1]`. */
     sealed?: number[];
-    /** With which the relay starts Live Activities; needs `attributesType`. Null if iOS hasn't given it yet, empty to remove it. */
+    /** The token that starts Live Activities; needs `attributesType`. Null if iOS hasn't provided it yet, empty to remove it. */
     pushToStartToken?: string | Uint8Array | null;
-    /** With which the relay reloads widgets and controls; null and empty as above. */
+    /** The token that reloads widgets. Null if iOS hasn't provided it yet, empty to remove it. */
     widgetPushToken?: string | Uint8Array | null;
+    /** The token that reloads controls. Null if iOS hasn't provided it yet, empty to remove it. */
     controlPushToken?: string | Uint8Array | null;
     /** The name of the app's `ActivityAttributes` type. */
     attributesType?: string;
 }
 
-/** A device of APNs or of Web Push, for which `bundleId`, `apnsEnv` and the tokens of activities and widgets don't apply. */
+/** An APNs or Web Push device. `bundleId`, `apnsEnv` and the tokens for activities and widgets don't apply to Web Push. */
 export type Device = { deviceToken: string | Uint8Array; webPush?: undefined }
     | { webPush: WebPushMembers | PushSubscriptionLike; deviceToken?: undefined };
 
@@ -345,12 +346,12 @@ export interface RegisteredDevice
     /** The end of the device token, or of the SHA-256 of the endpoint. */
     device: string;
     transport?: "apns" | "webpush";
-    /** The host of the push service, with Web Push. */
+    /** The push service's host; only for Web Push. */
     service?: string;
     createdAt: string;
     updatedAt: string;
     lastPush?: { at: string; eventType: string; status: string; reason?: string };
-    /** The preferences without effect, because the relay doesn't know their values. */
+    /** Preferences that have no effect because the relay doesn't know their values. */
     ignored?: string[];
 }
 
@@ -360,7 +361,7 @@ export interface PushResult {
     failed: number;
     queued?: number;
     muted?: number;
-    /** The results of Live Activities, only for events with `contentState`. `held`: gets the state later. */
+    /** The results of Live Activities, only for events with `contentState`. `held` activities get the state later. */
     activities?: { sent: number; failed: number; queued: number; held: number };
     deliveries?: {
         device: string; status: "sent" | "failed" | "queued" | "muted" | "held"; apnsID?: string; reason?: string;
@@ -368,16 +369,17 @@ export interface PushResult {
     }[];
 }
 
-/** The result of one of several events; 202 if it was `async`. */
+/** The result of one event in a batch; its status is 202 if the event was `async`. */
 export type EventResult = { eventID: string } & (
     | (PushResult & { status: 200 })
     | { ok: true; status: 202 }
     | { ok: false; status: number; error: string; code: string; field?: string; retryAfter?: number }
 );
 
-/** The last request of an agent (`/mcp`): less than 60 seconds ago, less than 5 minutes ago, or earlier. */
+/** An agent's last request (`/mcp`). */
 export interface Agent {
     usedAt: string;
+    /** `connected`: less than 60 seconds ago. `recent`: less than 5 minutes ago. `idle`: earlier. */
     status: "connected" | "recent" | "idle";
     /** What the agent calls itself. */
     client?: string;
@@ -406,13 +408,13 @@ export interface RelayEvent {
     contentState?: Record<string, unknown>;
     /** The attributes of a Live Activity that is started. */
     attributes?: Record<string, unknown>;
-    /** Only for permissions: rings again until it is acknowledged or replied to. */
+    /** Only for permissions: rings again until the event is acknowledged or replied to. */
     repeat?: Repeat;
-    /** What a reply may choose, 1 to 10 names; anything if absent. */
+    /** The actions that a reply may choose, 1 to 10 names; any action if absent. */
     actions?: readonly string[];
 }
 
-/** Seconds between two pushes (60 to 900), and seconds within which the last one is sent (at most 10,800). */
+/** `every`: seconds between pushes (60 to 900). `for`: seconds within which the last push is sent (at most 10,800). */
 export interface Repeat {
     every: number;
     for: number;
@@ -420,7 +422,7 @@ export interface Repeat {
 
 /** A notification; docs/reference/api.md says which members go together. */
 export interface RelayNotification {
-    /** `widgets` and `controls` reload them, and have no text. */
+    /** `widgets` and `controls` reload the app's widgets and controls, and carry no text. */
     pushType?: "alert" | "background" | "widgets" | "controls";
     title?: string;
     subtitle?: string;
@@ -438,7 +440,7 @@ export interface RelayNotification {
     contentAvailable?: boolean;
     data?: Record<string, unknown>;
     kind?: string;
-    /** What a reply may choose, 1 to 10 names; anything if absent. */
+    /** The actions that a reply may choose, 1 to 10 names; any action if absent. */
     actions?: readonly string[];
 }
 
@@ -449,7 +451,7 @@ export interface Recurrence {
     /** Times of day, such as `08:00`. */
     at?: string[];
     on?: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[] | number[];
-    /** A name such as `Europe/Berlin`, or `device` for each device's own. */
+    /** A name such as `Europe/Berlin`, or `device` for each device's own time zone. */
     timeZone?: string;
     /** RFC 3339 with an offset. */
     until?: string;
@@ -464,7 +466,7 @@ export type NewSchedule = (
     /** RFC 3339 with an offset. */
     { at: string } | /** Seconds. */ { in: number } | { every: Recurrence }
 ) & {
-    /** A schedule with the same name is replaced; random if absent. */
+    /** Replaces a schedule with the same name; random if absent. */
     name?: string;
     /** Seconds within which a missed occurrence is still sent. */
     lateBy?: number;
@@ -525,12 +527,12 @@ export interface EventReply {
 export interface ReplyResult {
     at: string;
     outcome?: ReplyOutcome;
-    /** Why, in one word for programs. */
+    /** A machine-readable reason, in one word. */
     reason?: string;
     sealed?: string;
 }
 
-/** What became of something: a push ended, or an event was acknowledged or replied to. */
+/** An outcome: a push ended, or an event was acknowledged or replied to. */
 export type Outcome =
     | {
         type: "push"; at: string; status: "sent" | "failed"; reason?: string;
@@ -539,7 +541,7 @@ export type Outcome =
         device?: string;
         /** Whether the device is no longer registered. */
         removed?: boolean;
-        /** The event by which it is acknowledged, if it has one. */
+        /** The event ID with which the push is acknowledged, if it has one. */
         eventID?: string;
         eventType: string; sessionID?: string;
     }
@@ -547,7 +549,7 @@ export type Outcome =
     | ({ type: "reply"; eventID: string } & EventReply);
 
 export interface RequestOptions {
-    /** Ends the request with a `RelayError` of the kind `aborted`. */
+    /** Ends the request with a `RelayError` of kind `aborted`. */
     signal?: AbortSignal;
 }
 
@@ -558,25 +560,25 @@ export interface NotifyOptions {
     sealed?: string;
     /** Makes a repetition safe; random if absent. */
     eventID?: string;
-    /** With `false`, texts that don't fit are refused instead of shortened. */
+    /** With `false`, text that doesn't fit is refused instead of shortened. */
     shorten?: boolean;
 }
 
 export interface RelayOptions {
     /** The value of `RELAY_REGISTRATION_KEY`, if the relay requires it. */
     registrationKey?: string;
-    /** Sends the secret as `Authorization: Bearer`. Relays before that was added refuse such requests. */
+    /** Sends the secret as `Authorization: Bearer`. Relays too old to support this refuse the requests. */
     secretInHeader?: boolean;
-    /** Milliseconds for a call with all its retries; 30,000. */
+    /** Milliseconds for a call including its retries; 30,000 by default. */
     deadline?: number;
-    /** How often a call is tried at most; 5. */
+    /** Maximum attempts per call; 5 by default. */
     attempts?: number;
     /** The `traceparent` of each request, such as the active span's; `undefined` for none. */
     traceparent?: () => string | undefined;
     fetch?: (url: string, request: any) => Promise<any>;
-    /** Milliseconds of any clock. */
+    /** The time of any clock, in milliseconds. */
     now?: () => number;
-    /** Waits for some milliseconds, or until the signal. */
+    /** Waits for the given milliseconds, or until the signal aborts. */
     sleep?: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
     /** A number from 0 to 1. */
     random?: () => number;
@@ -585,12 +587,12 @@ export interface RelayOptions {
 /** The API of one relay for one secret. Every call throws a `RelayError` if it fails. */
 export class Relay {
     constructor(options: { url: string; secret: string } & RelayOptions);
-    /** The relay and secret of a pairing. Throws a `TypeError` if the pairing names no relay and `options` no `url`. */
+    /** The relay and secret of a pairing. Throws a `TypeError` if neither the pairing nor `options` has the relay's URL. */
     static of(pairing: Pairing, options?: RelayOptions & { url?: string }): Relay;
-    /** The relay's public key, which subscriptions belong to. The error's code is `webpush_off` if the relay has none. */
+    /** The relay's public key, which subscriptions belong to. Fails with the code `webpush_off` if the relay doesn't use Web Push. */
     webPushKey(options?: RequestOptions): Promise<{ publicKey: string; keyID: string }>;
     /**
-     * Registers a device, or updates the members that are present, such as `preferences`. `ignored` names the members that
+     * Registers a device, or updates the members that are present, such as `preferences`. `ignored` lists the members that
      * the relay left out, such as a time zone that it doesn't know.
      */
     register(
@@ -600,7 +602,7 @@ export class Relay {
     unregister(
         device: string | Uint8Array | { webPush: { readonly endpoint: string } }, options?: RequestOptions,
     ): Promise<void>;
-    /** Registers a Live Activity of a session: each token that the activity gets, with that of the device. */
+    /** Registers a session's Live Activity. Call it for each token that the activity gets, with the device's token. */
     registerActivity(
         activity: {
             sessionID: string; activityToken: string | Uint8Array; deviceToken?: string | Uint8Array;
@@ -616,44 +618,44 @@ export class Relay {
     devices(options?: RequestOptions): Promise<RegisteredDevice[]>;
     /** The last request of an agent with this secret. */
     agent(options?: RequestOptions): Promise<Agent | undefined>;
-    /** Pushes an event to all devices of the secret. With `async: true` it is only stored, and there are no results. */
+    /** Pushes an event to all devices of the secret. With `async: true`, it is only stored, and there are no results. */
     event(event: RelayEvent & Async, options?: RequestOptions): Promise<{ ok: true }>;
     event(event: RelayEvent & { async?: false }, options?: RequestOptions): Promise<PushResult>;
     /**
-     * Pushes up to 100 events at once, and returns a result for each, in their order. Send those with the status 429 or 5xx again,
-     * with their `eventID`, after `retryAfter` seconds.
+     * Pushes up to 100 events at once, and returns a result for each, in order. Resend events with status 429 or 5xx,
+     * with the same `eventID`, after `retryAfter` seconds.
      */
     events(events: readonly (RelayEvent & { async?: boolean })[], options?: RequestOptions): Promise<EventResult[]>;
-    /** Pushes a notification to all devices of the secret, or to one. */
+    /** Pushes a notification to all devices of the secret, or to the one with `deviceToken`. */
     notify(notification: RelayNotification, options: RequestOptions & NotifyOptions & Async): Promise<{ ok: true }>;
     notify(
         notification: RelayNotification, options?: RequestOptions & NotifyOptions & { async?: false; repeat?: Repeat },
     ): Promise<PushResult>;
-    /** What was sent, newest first, if the relay has a history. `before` is the `next` of the page before. */
+    /** What was sent, newest first, if the relay has a history. `before` is the previous page's `next`. */
     history(options?: RequestOptions & { before?: string; limit?: number }): Promise<{
-        /** How many of all items are unread. */
+        /** The number of unread items on all pages. */
         unread: number; items: HistoryItem[]; next: string | undefined;
     }>;
-    /** Marks the items with these ids, at most 100, or all, as read. Returns how many are unread now. */
+    /** Marks the items with these IDs (at most 100), or all items, as read. Returns how many are unread now. */
     readHistory(ids: readonly string[] | "all", options?: RequestOptions): Promise<number>;
     /**
-     * Tells the sender of an event that somebody has seen it. With `clear` all devices of the secret get a background push,
+     * Tells the sender of an event that somebody has seen it. With `clear`, all devices of the secret get a background push,
      * so that they remove the event's notification; see `PushPayload.clear`.
      */
     acknowledge(eventID: string, options?: RequestOptions & { clear?: boolean }): Promise<void>;
     /**
-     * Says that a person looks at the app for the next `seconds`, at most 300, so that completed runs needn't ring; 0 if no
-     * longer. Repeat it while the app is visible. `deviceID` is the one of the registration.
+     * Reports that a person is looking at the app for the next `seconds` (at most 300; 0 if no longer), so that completed runs
+     * needn't ring. Repeat it while the app is visible. `deviceID` is the registration's.
      */
     reportPresence(seconds: number, options?: RequestOptions & { deviceID?: string }): Promise<void>;
-    /** Replies to an event. Returns whether it is the event's reply; another one may have come first. */
+    /** Replies to an event. Returns whether this is the event's reply; another reply may have come first. */
     reply(
         eventID: string, reply: { action: string; text?: string } | { sealed: string; action?: string },
         options?: RequestOptions,
     ): Promise<boolean>;
     /**
-     * Sends a reply, or an equal one again, and returns its result; undefined if that isn't known within `timeout`
-     * seconds, 20 if absent and at most 50, in addition to `deadline`. Repeat it with the same reply.
+     * Sends a reply, or the same reply again, and returns its result; undefined if no result is reported within `timeout`
+     * seconds (at most 50; 20 if absent). The call may take up to `deadline` plus `timeout`. Repeat it with the same reply.
      *
      * Throws a `RelayError` with the code `already_replied` if another reply came first.
      */
@@ -662,8 +664,8 @@ export class Relay {
         options?: RequestOptions & { timeout?: number },
     ): Promise<ReplyResult | undefined>;
     /**
-     * What is known of an event. Waits up to `timeout` seconds for a reply, 20 if absent and at most 50, in addition to
-     * `deadline`.
+     * What is known of an event. Waits up to `timeout` seconds (at most 50; 20 if absent) for a reply. The call may take up
+     * to `deadline` plus `timeout`.
      */
     waitForReply(eventID: string, options?: RequestOptions & { timeout?: number }): Promise<{
         acknowledgedAt: string | undefined; reply: EventReply | undefined; result: ReplyResult | undefined;
@@ -674,8 +676,10 @@ export class Relay {
         options?: RequestOptions,
     ): Promise<ReplyResult>;
     /**
-     * What became of what the secret sent, oldest first, some seconds after it happened. Waits up to `timeout` seconds for the
-     * first, at most 50, in addition to `deadline`. `cursor` is the one of the page before, `since` a time in RFC 3339.
+     * The outcomes of what the secret sent, oldest first, a few seconds after they happen. Waits up to `timeout` seconds (at
+     * most 50) for the first. The call may take up to `deadline` plus `timeout`.
+     *
+     * `cursor` is the previous page's; `since` is the time of the first outcome, in RFC 3339.
      */
     outcomes(
         options?: RequestOptions & ({ cursor?: string; since?: never } | { since: string; cursor?: never }) & {
@@ -684,25 +688,25 @@ export class Relay {
     ): Promise<{ outcomes: Outcome[]; cursor: string }>;
     /** Sends a notification or an event later, once or repeatedly. */
     schedule(schedule: NewSchedule, options?: RequestOptions): Promise<{ id: string; nextAt: string }>;
-    /** What is scheduled, the next one first, without texts. */
+    /** The schedules, next due first, without their text. */
     schedules(options?: RequestOptions): Promise<Schedule[]>;
     /** Cancels a schedule. Returns whether there was one. */
     cancelSchedule(schedule: { id: string } | { name: string }, options?: RequestOptions): Promise<boolean>;
-    /** Makes an access token, which the relay never shows again. */
+    /** Creates an access token, which the relay never shows again. */
     createToken(
         token: { scope: AccessToken["scope"]; name: string; expiresAt?: string }, options?: RequestOptions,
     ): Promise<{ token: string; tokenID: string }>;
-    /** The access tokens, the oldest first, without their texts. */
+    /** The access tokens, oldest first, without the token strings. */
     tokens(options?: RequestOptions): Promise<AccessToken[]>;
     /** Revokes an access token. Returns whether there was one. */
     revokeToken(tokenID: string, options?: RequestOptions): Promise<boolean>;
-    /** Pushes a text that says that pushes arrive. */
+    /** Sends a test push, whose text says that pushes arrive. */
     testPush(options?: RequestOptions & { deviceToken?: string | Uint8Array }): Promise<PushResult>;
 }
 
 export class RelayError extends Error {
     private constructor();
-    /** `unreachable` and `timeout`: the relay may nevertheless have done what was asked. */
+    /** With `unreachable` and `timeout`, the request may have been carried out. */
     readonly kind: "refused" | "unreachable" | "timeout" | "redirected" | "tls" | "aborted" | "unexpectedAnswer";
     /** The HTTP status. */
     readonly status?: number;
@@ -710,9 +714,9 @@ export class RelayError extends Error {
     readonly code?: string;
     /** The request's field at fault. */
     readonly field?: string;
-    /** Also in the relay's log. */
+    /** The request's ID, which is also in the relay's log. */
     readonly requestID?: string;
-    /** Seconds. */
+    /** Seconds after which the request can be repeated. */
     readonly retryAfter?: number;
     /** Whether the same request can succeed later. */
     readonly isTemporary: boolean;
@@ -721,9 +725,9 @@ export class RelayError extends Error {
 /** Keeps the device registered with the relay of each pairing. */
 export class TokenKeeper {
     constructor(options: {
-        /** Keeps a small string per pairing. It has device tokens or endpoints, but no secrets. */
+        /** Keeps a small string per pairing. It contains device tokens or endpoints, but no secrets. */
         store: Store;
-        /** Keeps, in the Keychain, the relay's secret of up to 8 pairings that `forget` could not unregister yet. */
+        /** In the Keychain: keeps the relay secrets of up to 8 pairings that `forget` couldn't unregister yet. */
         secrets: Store;
         /** Further members of the registration. `sealed` is left out for pairings without keys. */
         details?: DeviceDetails | ((pairing: Pairing) => DeviceDetails);
@@ -733,35 +737,35 @@ export class TokenKeeper {
         now?: () => number;
     });
     /**
-     * Registers the device for all pairings and then unregisters its earlier tokens and endpoints. Unregisters forgotten
-     * pairings that aren't among them. What failed is done by the next call.
+     * Registers the device for all pairings and then unregisters its earlier tokens and endpoints. Also unregisters
+     * forgotten pairings that aren't in `pairings`. The next call retries what failed.
      *
-     * Throws a `TypeError` if the device isn't one, and nothing else.
+     * Throws only a `TypeError`, if the device isn't valid.
      */
     sync(pairings: readonly Pairing[], device: string | Uint8Array | SubscribedDevice): Promise<SyncResult[]>;
-    /** Completes the registration that a challenge push belongs to; undefined if none was asked for. */
+    /** Completes the registration that a challenge push belongs to; undefined if no such registration is waiting. */
     answer(challenge: { id: string; code: string }): Promise<SyncResult | undefined>;
     /**
-     * Unregisters every token and endpoint of a pairing. Remove it from the app's pairings first, since `sync` with it registers it again.
+     * Unregisters every token and endpoint of a pairing. Remove it from the app's pairings first, or else `sync` registers it again.
      *
-     * Returns true, or false if the relay can't do it now: calls of `sync` then try for 30 days. Throws a `RelayError` if 8
-     * others wait already; call it again then.
+     * Returns true, or false if the relay can't do it now: `sync` calls then try again for 30 days. Throws a `RelayError`
+     * if 8 other pairings are already waiting; call it again later.
      */
     forget(pairing: Pairing): Promise<boolean>;
 }
 
-/** A device with Web Push. */
+/** A device that uses Web Push. */
 export interface SubscribedDevice {
     subscription: WebPushMembers | PushSubscriptionLike;
     /** The address that a tap on the notification opens. */
     page?: string;
-    /** The relay's public key that the subscription was made with; by default what the browser tells. */
+    /** The relay's public key that the subscription was made with; by default, the key that the browser reports. */
     publicKey?: string;
 }
 
 export interface SyncResult {
     pairing: Pairing;
-    /** `otherKey`: the subscription was made with another key than the relay's, `publicKey`. Subscribe with that and sync again. */
+    /** `otherKey`: the subscription was made with a key other than the relay's, `publicKey`. Subscribe with `publicKey` and sync again. */
     status: "registered" | "challenged" | "failed" | "otherKey";
     publicKey?: string;
     /** Why it failed. */
@@ -771,10 +775,10 @@ export interface SyncResult {
 }
 
 /**
- * In place of expo-notifications' `getExpoPushTokenAsync`: registers the app's own device token with a relay, and returns a
- * name to which servers send with an SDK of Expo. It stays the same as long as the relay has it.
+ * Replaces expo-notifications' `getExpoPushTokenAsync`: registers the app's own device token with a relay, and returns a name
+ * that servers send to with one of Expo's SDKs. The name stays the same as long as the relay has it.
  *
- * Call it at each start and when the token changes. Returns undefined if the relay has sent a challenge; call it again with the
+ * Call it each time the app starts and when the token changes. Returns undefined if the relay has sent a challenge; call it again with the
  * push's code as `challengeCode`. Throws a `RelayError` if it fails.
  */
 export function expoPushToken(

@@ -1,4 +1,4 @@
-// The entry for Node, whose version 18 has Web Crypto in a module but not as a global of ES modules.
+// The entry point for Node. Node 18 has Web Crypto as a module, but not as a global in ES modules.
 import { webcrypto } from "node:crypto";
 import { setCryptography, webCryptography } from "./src/cryptography.js";
 

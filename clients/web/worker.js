@@ -37,7 +37,7 @@ self.addEventListener("fetch", (event) => {
     if (request.method === "GET" && addresses.has(address)) event.respondWith(fromNetworkOrCache(request, address));
 });
 
-/** Shows something in every case: a push that shows nothing costs the subscription. */
+/** Always shows something: browsers end subscriptions whose pushes show nothing. */
 async function receive(event) {
     const message = readMessage(event);
     let list = [];
@@ -47,7 +47,7 @@ async function receive(event) {
     if (message.clear) return showCleared(message.clear.eventID);
     const pairing = list.find(({ id }) => id === item.pairing);
     await show(notificationOf(item, { pairing, isNamed: list.length > 1, base }));
-    // What fails from here on must not hide the notification.
+    // Failures from here on must not hide the notification.
     await Promise.allSettled([keep(item), values.put("arrival", { at: Date.now(), isLocked: item.isSealed && !item.isOpened })]);
     announce({ kind: "arrived", key: item.key, eventID: item.eventID });
     showBadge().catch(() => {});
@@ -57,7 +57,7 @@ async function show({ title, options }) {
     try {
         await self.registration.showNotification(title, options);
     } catch {
-        // A browser that refuses an option still shows the text.
+        // If the browser refuses an option, at least show the text.
         const { body, tag, data } = options;
         await self.registration.showNotification(title, { body, tag, data });
     }
@@ -76,7 +76,7 @@ async function showChallenge({ challenge }, item) {
     await show(notificationOf({ ...item, title: text.title, body: text.body, level: "passive", actions: [] }, { base }));
 }
 
-/** Web Push can't remove a notification without showing one, so the request's own says that it is over. */
+/** Web Push can't remove a notification without showing one, so the request's notification is replaced by one that says it is over. */
 async function showCleared(eventID) {
     const item = (await items.all()).find((item) => item.eventID === eventID);
     const over = { key: "-.cleared", type: "notify", at: Date.now(), ...item, title: item?.title,
@@ -85,7 +85,7 @@ async function showCleared(eventID) {
     await show({ title, options: { ...options, tag: item ? tagOf(item) : options.tag, data: { item } } });
 }
 
-/** Shows an item in a window that is open, else in a new one. */
+/** Shows an item in an open window, or else in a new one. */
 async function open(item) {
     // The worker may have been unable to store it.
     if (item) await items.add([item]).catch(() => {});
@@ -97,7 +97,7 @@ async function open(item) {
     return own.focus().catch(() => undefined);
 }
 
-/** Answers with a button of the notification, and says so if that didn't work. */
+/** Sends the answer of a notification's button, and shows a notification if that fails. */
 async function reply(shown, action) {
     const item = (await items.get(shown.key)) ?? (await items.add([shown]).then(([item]) => item));
     const pairing = await pairings.get(item.pairing);
@@ -117,7 +117,7 @@ async function keepPage() {
     await cache.addAll([...addresses].map((address) => new Request(address, { cache: "no-cache" })));
 }
 
-/** The relay's page if it can be had soon, so that it is never older than the relay; else the one that was kept. */
+/** The relay's file if it arrives soon, so that the page is never older than the relay; else the cached file. */
 async function fromNetworkOrCache(request, address) {
     const cache = await caches.open(cacheName);
     if (Date.now() >= offlineUntil) {
@@ -128,7 +128,7 @@ async function fromNetworkOrCache(request, address) {
                 return response;
             }
         } catch {
-            // For all files of one visit, so that each doesn't wait.
+            // Applies to all files of one visit, so that they don't each wait.
             offlineUntil = Date.now() + 10_000;
         }
     }

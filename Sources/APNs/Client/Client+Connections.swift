@@ -28,7 +28,7 @@ extension Client {
         }
     }
 
-    /// Counts and reports a connection that is replaced.
+    /// Counts and reports the replacement of a connection.
     func note(_ replacement: ConnectionReplacement) {
         counters.connectionsReplaced[replacement.name, default: 0] += 1
         onEvent(.replaced(replacement))
@@ -96,7 +96,7 @@ extension Client {
         }
         if settings.keepsDate { answerDate = response.fields.string("date") ?? answerDate }
         guard let place, let entry = pushes.remove(place) else {
-            // Its timeout has already passed.
+            // The push has already timed out.
             state.answered(connection.index, PoolState.AnswerKind(response.status, nil), at: now)
             return resume(at: now)
         }
@@ -148,7 +148,7 @@ extension Client {
     ) {
         switch reason {
         case .expiredProviderToken, .invalidProviderToken:
-            // After the first refusal APNs refuses everything on this connection, even with a new token.
+            // After the first refusal, APNs refuses everything on this connection, even with a new token.
             connection.refusedSerial = serial
             guard token(serial: serial).map({ tokens.refused($0, at: tokenTime()) }) ?? true else { return }
             forgetToken()
@@ -156,7 +156,7 @@ extension Client {
         case .tooManyProviderTokenUpdates:
             tokens.tooManyUpdates(at: tokenTime())
         case .shutdown, .unrelatedKeyIdInToken:
-            // The second can't happen with one key; if it does, Apple requires another connection.
+            // `unrelatedKeyIdInToken` can't occur with one key; if it does, Apple requires another connection.
             state.retire(connection.index, at: now, jitter: random())
         default: break
         }

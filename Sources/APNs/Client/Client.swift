@@ -41,7 +41,7 @@ package final class Client {
     var counters = ClientStatistics()
     /// Why the last connection failed, if none has answered a push since.
     var lastFailure: Failure?
-    /// The `date` of the last answer, if the settings keep it and the server sends one.
+    /// The `date` of the last response, if the settings keep it and the server sends one.
     package internal(set) var answerDate: String?
     private var token: ProviderToken?
     private var tokenCheckedAt = MonotonicTime(nanoseconds: 0)
@@ -55,7 +55,7 @@ package final class Client {
 
     /// Creates a client without connections; the first push opens one.
     ///
-    /// Only on `loop`.
+    /// Call it only on `loop`.
     ///
     /// - Parameters:
     ///   - endpoint: APNs or a simulator.
@@ -101,16 +101,16 @@ package final class Client {
 
     /// Sends a push and waits for its outcome.
     ///
-    /// Only on the loop.
+    /// Call it only on the loop.
     package func send(_ push: Push) async -> Outcome {
         await withCheckedContinuation { continuation in
             send(push) { continuation.resume(returning: $0) }
         }
     }
 
-    /// Refuses new pushes, waits until `deadline` for outstanding answers, and closes all connections in order.
+    /// Refuses new pushes, waits until `deadline` for outstanding responses, and closes all connections cleanly.
     ///
-    /// Pushes without an answer by then get ``Unreachable/Cause/shuttingDown``. Only on the loop.
+    /// Pushes without a response by then get ``Unreachable/Cause/shuttingDown``. Call it only on the loop.
     package func stop(deadline: Duration) async {
         state.isStopping = true
         if stopTimer == nil {
@@ -126,7 +126,7 @@ package final class Client {
 
     /// The client's counters and current state.
     ///
-    /// Only on the loop.
+    /// Use it only on the loop.
     package var statistics: ClientStatistics {
         var snapshot = counters
         for case let connection? in state.connections {
@@ -170,7 +170,7 @@ extension Client {
             state.ended(index, .broken, at: now, jitter: 0)
             switch error {
             case .streamLimit:
-                // The limit has fallen, but its event is still to be handled.
+                // The limit has dropped, but its event has not been handled yet.
                 state.limitChanged(index, to: connection.streamLimit, at: now)
                 pushes.wait(place, first: true)
                 state.requeue(at: now)
@@ -183,7 +183,7 @@ extension Client {
         }
     }
 
-    /// Sends a push again, on another connection or later on the same: the server did not process it.
+    /// Sends a push again, on another connection or later on the same one: the server did not process it.
     func move(_ place: Int, at now: MonotonicTime) {
         guard let moves = pushes[place]?.moves, moves < settings.movesMax else {
             return finish(place, .notSent, .streamRefused)
@@ -213,7 +213,7 @@ extension Client {
         if state.isStopping { goOnStopping(at: now) }
     }
 
-    /// Reports the outcome of a push without an answer.
+    /// Reports the outcome of a push without a response.
     func finish(
         _ place: Int, _ processed: Unreachable.Processed, _ cause: Unreachable.Cause, _ detail: String = ""
     ) {

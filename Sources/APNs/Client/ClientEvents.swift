@@ -8,13 +8,13 @@ package enum ClientConnectionEvent: Sendable, Equatable {
     case closed(ConnectionEnd, unanswered: Int)
     /// The server sent GOAWAY, with its reason if it gave one.
     case goAway(ErrorCode, reason: Reason?)
-    /// The client replaces a connection.
+    /// The client is replacing a connection.
     case replaced(ConnectionReplacement)
 }
 
 /// Why a client replaces a connection that the server did not close.
 package enum ConnectionReplacement: Sendable, Equatable {
-    /// The server owed answers and sent nothing for ``ClientSettings/silenceMax``.
+    /// Responses were outstanding and the server sent nothing for ``ClientSettings/silenceMax``.
     case silent(unanswered: Int)
     /// Pushes were queued and the server allowed no streams for ``ClientSettings/noStreamsMax``.
     case noStreams
@@ -36,11 +36,11 @@ package enum ConnectionReplacement: Sendable, Equatable {
 
 /// A client's counters since its creation and its current state.
 package struct ClientStatistics: Sendable, Equatable {
-    /// Open connections that take pushes.
+    /// Open connections that accept pushes.
     package var openConnections = 0
     /// Connections being established.
     package var connectingConnections = 0
-    /// Retired connections waiting for their last answers.
+    /// Retired connections waiting for their last responses.
     package var retiringConnections = 0
     /// Pushes in flight.
     package var pushesUnderWay = 0
@@ -58,11 +58,11 @@ package struct ClientStatistics: Sendable, Equatable {
     package var accepted: UInt64 = 0
     /// Refused pushes, by reason.
     package var rejected: [String: UInt64] = [:]
-    /// Pushes without an answer, by cause.
+    /// Pushes without a response, by cause.
     package var unreachable: [String: UInt64] = [:]
     /// Pushes sent again because they were not processed the first time.
     package var moved: UInt64 = 0
 
-    /// Zero counters.
+    /// Creates counters that are all zero.
     package init() {}
 }

@@ -1,6 +1,6 @@
 package import Network
 
-/// All limits and timeouts of a ``Client``, each per client: one group of connections on one loop.
+/// All limits and timeouts of a ``Client``, which is one group of connections on one loop.
 package struct ClientSettings: Sendable, Equatable {
     /// The maximum number of open and connecting connections; Apple advises a few long-lived ones.
     package var connectionsMax = 8
@@ -8,34 +8,34 @@ package struct ClientSettings: Sendable, Equatable {
     package var streamsPerConnectionMax = 1_000
     /// The maximum number of queued pushes; more are refused with ``Unreachable/Cause/queueFull``.
     package var queuedPushesMax = 10_000
-    /// The time from ``Client/send(_:completion:)`` to the answer, including queueing.
+    /// The time limit from ``Client/send(_:completion:)`` to the response, including queueing.
     package var pushTimeout = Duration.seconds(10)
     /// The proxy for connections; `nil` for none.
     package var proxy: ConnectProxy?
-    /// The time for name resolution, connection and TLS handshake.
+    /// The time limit for name resolution, connecting and the TLS handshake.
     package var connectTimeout = Duration.seconds(5)
-    /// How long a server that owes answers may be silent before it gets a PING and no new pushes.
+    /// How long a server may be silent while responses are outstanding before it gets a PING and no new pushes.
     package var silenceBeforePing = Duration.seconds(2)
-    /// How long a server that owes answers may be silent before its connection is replaced.
+    /// How long a server may be silent while responses are outstanding before its connection is replaced.
     package var silenceMax = Duration.seconds(5)
     /// How long a connection may have a stream limit of 0 while pushes are queued before it is replaced.
     package var noStreamsMax = Duration.seconds(3)
-    /// After this long without a push, a PING checks whether the connection is alive.
+    /// How long a connection may be without pushes before a PING checks whether it is alive.
     package var idleBeforePing = Duration.seconds(15 * 60)
-    /// How long a retired connection may wait for its last answers.
+    /// How long a retired connection may wait for its last responses.
     package var drainTimeout = Duration.seconds(10)
-    /// The delay after the first failed connection; doubles with each further failure; half of it is random.
+    /// The delay after the first failed connection, half of it random; doubles with each further failure.
     package var backoffBase = Duration.milliseconds(250)
     /// The longest delay after failed connections.
     package var backoffMax = Duration.seconds(60)
-    /// After this many consecutive failures, pushes fail immediately instead of waiting for the next attempt.
+    /// The number of consecutive failures after which pushes fail immediately instead of waiting for the next attempt.
     package var failuresBeforeRefusing = 3
-    /// A connection that ends younger than this counts as a failure, which slows down reconnecting.
+    /// The age below which a connection that ends counts as a failure, which slows down reconnecting.
     package var settledAge = Duration.seconds(10)
-    /// How often a push that the server did not process is sent again.
+    /// How many times a push that the server did not process is sent again.
     package var movesMax = 5
 
-    /// Whether to keep the `date` of answers (``Client/answerDate``); for diagnostics, since it makes each push slower.
+    /// Whether to keep the `date` of responses (``Client/answerDate``), for diagnostics; makes each push slower.
     package var keepsDate = false
 
     /// How long a provider token is used before its source is asked for the current one.

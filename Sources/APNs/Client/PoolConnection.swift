@@ -18,11 +18,11 @@ final class PoolConnection: ClientConnectionHandler {
     private(set) var tokenSerial: UInt64?
     /// The serial of the last token refused on this connection.
     var refusedSerial: UInt64?
-    /// The number of pushes without an answer when it ended.
+    /// The number of pushes without a response when the connection ended.
     var lostCount = 0
-    /// Whether to report it as silent instead of the end it reports itself.
+    /// Whether to report the connection as silent, whatever end it reports itself.
     var isReplacedSilent = false
-    /// Whether it is replaced because the server allowed no streams.
+    /// Whether the connection is replaced because the server allowed no streams.
     var hasNoStreams = false
 
     init(index: Int, client: Client, authority: String) throws(HTTP2Error) {

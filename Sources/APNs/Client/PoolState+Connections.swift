@@ -2,7 +2,7 @@ internal import Delays
 internal import Network
 
 extension PoolState {
-    /// A connection was established; it takes a single push until an answer shows that the server accepts the token.
+    /// A connection was established; it gets a single push until a response shows that the server accepts the token.
     mutating func opened(_ index: Int, at now: MonotonicTime) {
         guard connections[index]?.phase == .connecting else { return }
         connections[index]?.phase = .open
@@ -25,7 +25,7 @@ extension PoolState {
         connections[index]?.answered(kind, at: now)
     }
 
-    /// A stream ended without an answer.
+    /// A stream ended without a response.
     mutating func ended(_ index: Int, _ end: StreamEnd, at now: MonotonicTime, jitter: Double) {
         connections[index]?.streams -= 1
         guard end == .refused, let connection = connections[index], connection.phase == .open else { return }
@@ -50,9 +50,9 @@ extension PoolState {
         retire(index, at: now, jitter: jitter)
     }
 
-    /// Retires a connection: it takes no more pushes.
+    /// Retires a connection: it gets no more pushes.
     ///
-    /// - Parameter isFailure: False if the client wants it, which must not slow down reconnecting.
+    /// - Parameter isFailure: False if the client chose to retire it, which must not slow down reconnecting.
     mutating func retire(
         _ index: Int, at now: MonotonicTime, jitter: Double, isFailure: Bool = true,
         _ reason: RetireReason = .other
@@ -84,7 +84,7 @@ extension PoolState {
         considerOpening(at: now)
     }
 
-    /// Performs what is due; call it at ``nextTick``.
+    /// Performs the actions that are due; call it at ``nextTick``.
     mutating func tick(at now: MonotonicTime, jitter: Double) {
         for index in connections.indices {
             guard let connection = connections[index] else { continue }
@@ -105,7 +105,7 @@ extension PoolState {
         considerOpening(at: now)
     }
 
-    /// When something is due next if nothing happens before.
+    /// When the next action is due if nothing happens before.
     var nextTick: MonotonicTime? {
         var earliest: MonotonicTime?
         func consider(_ time: MonotonicTime) {
@@ -126,7 +126,7 @@ extension PoolState {
         return earliest
     }
 
-    /// When a connection without streams may be replaced, at the earliest when another may be opened.
+    /// When a connection without streams may be replaced: no earlier than another may be opened.
     private func replacementTime(of connection: Connection) -> MonotonicTime? {
         guard queued > 0, connection.phase == .open, let since = connection.noStreamsSince else { return nil }
         let due = since + settings.noStreamsMax
@@ -140,7 +140,7 @@ extension PoolState {
     private mutating func ping(_ index: Int, at now: MonotonicTime) {
         connections[index]?.isPinged = true
         if connections[index]?.streams == 0 {
-            // An idle server owes nothing until now.
+            // An idle server owed no response until now.
             connections[index]?.heardAt = now
         } else {
             connections[index]?.isSuspect = true
@@ -161,8 +161,9 @@ extension PoolState {
 
     /// Opens a connection if pushes are queued that no other connection can take soon.
     ///
-    /// One at a time: the next has to wait while one is connecting, waits for its first answer or is new and has no
-    /// streams yet. A server that allows no streams at all gets connections one after another.
+    /// Opens one at a time: the next has to wait while a connection is being established, is waiting for its first
+    /// response, or is new and has no streams yet. If a server allows no streams at all, connections are opened one
+    /// after another.
     mutating func considerOpening(at now: MonotonicTime) {
         guard queued > 0, roomiest() == nil else { return }
         if connections.contains(where: { $0?.noStreamsSince != nil }) { hasNewDuty = true }
@@ -196,7 +197,8 @@ extension PoolState {
 
     /// Counts the end of a connection as a failure unless it was old enough.
     ///
-    /// Connections that end together count once, and one that has answered pushes may be replaced immediately once.
+    /// Connections that end together count once. A connection that has answered pushes may be replaced immediately, but
+    /// only once.
     private mutating func count(_ index: Int, at now: MonotonicTime, jitter: Double) {
         guard let connection = connections[index], !connection.isCounted else { return }
         connections[index]?.isCounted = true
@@ -211,7 +213,7 @@ extension PoolState {
         if let lastFailureAt, connection.startedAt < lastFailureAt { return }
         lastFailureAt = now
         failures += 1
-        // A server that answers or closes in order is reachable: its pushes wait for the next attempt.
+        // A server that answers or closes cleanly is reachable: its pushes wait for the next attempt.
         if connection.answeredAt != nil {
             unansweredFailures = 0
         } else if case .retiring = connection.phase, !wasUseless {
@@ -226,10 +228,10 @@ extension PoolState {
 }
 
 extension PoolState.Connection {
-    /// Whether the server owes an answer or a PING acknowledgement.
+    /// Whether the server owes a response or a PING acknowledgement.
     var owesWord: Bool { streams > 0 || isPinged }
 
-    /// Counts a push sent on it; returns whether it is the only one.
+    /// Counts a push sent on the connection; returns whether it is the only one in flight.
     mutating func started(at now: MonotonicTime) -> Bool {
         streams += 1
         guard streams == 1 else { return false }
@@ -237,7 +239,7 @@ extension PoolState.Connection {
         return true
     }
 
-    /// A push was answered: the token was accepted or not.
+    /// Records a response, whose kind shows whether the token was accepted.
     mutating func answered(_ kind: PoolState.AnswerKind, at now: MonotonicTime) {
         streams -= 1
         heardAt = now

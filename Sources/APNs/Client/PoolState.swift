@@ -1,9 +1,9 @@
 internal import Network
 
-/// Decides which connection takes a push, and when to open, prime, ping, retire and close connections.
+/// Decides which connection gets a push, and when to open, prime, ping, retire and close connections.
 ///
 /// A pure value: events and times in, actions out. It knows the number of queued pushes, not their identity. Calls
-/// name a connection by its index, which is reused after ``closed(_:at:jitter:)``.
+/// identify a connection by its index, which is reused after ``closed(_:at:jitter:)``.
 struct PoolState: Sendable {
     /// An action for the owner; actions are performed in order.
     enum Action: Hashable, Sendable {
@@ -11,7 +11,7 @@ struct PoolState: Sendable {
         case open(Int)
         /// Send a PING.
         case ping(Int)
-        /// Send GOAWAY; close after the last answer.
+        /// Send GOAWAY; close after the last response.
         case retire(Int, RetireReason = .other)
         /// Close immediately; its unanswered pushes fail.
         case close(Int, CloseReason)
@@ -22,16 +22,16 @@ struct PoolState: Sendable {
     enum RetireReason: Hashable, Sendable {
         /// Pushes are queued, and the server allowed no streams for ``ClientSettings/noStreamsMax``.
         case noStreams
-        /// Any other reason: requested by the owner or the server, or the server answers nothing.
+        /// Any other reason: requested by the owner or the server, or the server isn't answering.
         case other
     }
 
     enum CloseReason: Hashable, Sendable {
-        /// The server owes answers and is silent.
+        /// Responses are outstanding and the server is silent.
         case silent
-        /// It was retired and its last answers did not arrive in time.
+        /// The connection was retired and its last responses did not arrive in time.
         case undrained
-        /// It is no longer needed.
+        /// The connection is no longer needed.
         case unneeded
     }
 
@@ -47,7 +47,7 @@ struct PoolState: Sendable {
         case unreachable
     }
 
-    /// What an answer says about its connection.
+    /// What a response says about its connection.
     enum AnswerKind: Hashable, Sendable {
         /// Status 200.
         case accepted
@@ -57,7 +57,7 @@ struct PoolState: Sendable {
         case unproven
     }
 
-    /// How a stream without an answer ended.
+    /// How a stream without a response ended.
     enum StreamEnd: Hashable, Sendable {
         /// Refused by the server without processing.
         case refused
@@ -67,9 +67,9 @@ struct PoolState: Sendable {
 
     enum Phase: Hashable, Sendable {
         case connecting
-        /// Takes pushes.
+        /// Accepts pushes.
         case open
-        /// Takes no more pushes and waits for answers until the given time.
+        /// Accepts no more pushes and waits for responses until the given time.
         case retiring(until: MonotonicTime)
         /// Closing.
         case closing
@@ -79,19 +79,19 @@ struct PoolState: Sendable {
         var phase = Phase.connecting
         /// The server's stream limit; one until its SETTINGS arrive.
         var streamLimit = 1
-        /// Since when the server has allowed no streams; nil while it allows some.
+        /// When the server stopped allowing streams; nil while it allows some.
         var noStreamsSince: MonotonicTime?
-        /// Whether an answer has shown that the server accepts the token, so that several pushes may be in flight.
+        /// Whether a response has shown that the server accepts the token, so that several pushes may be in flight.
         var isPrimed = false
         /// Whether a push was refused for a reason that shows that the server knows the token.
         var isTokenKnown = false
-        /// Lowered below the server's limit after it refused streams; grows with every answer.
+        /// The client's own limit: lowered below the server's after it refused streams; grows with every response.
         var softLimit = Int.max
         /// The number of streams in flight.
         var streams = 0
-        /// When it was established.
+        /// When the connection was established.
         var openedAt: MonotonicTime?
-        /// When the server last sent something or began to owe an answer.
+        /// When the server last sent something or began to owe a response.
         var heardAt: MonotonicTime
         /// When the server last answered a push.
         var answeredAt: MonotonicTime?
@@ -99,9 +99,9 @@ struct PoolState: Sendable {
         var startedAt: MonotonicTime
         /// Whether a PING is unanswered.
         var isPinged = false
-        /// Whether it owes answers and is silent; gets no new pushes until the server sends something.
+        /// Whether the server owes responses and is silent; the connection gets no new pushes until it sends something.
         var isSuspect = false
-        /// Whether its end was counted or is no failure.
+        /// Whether the connection's end has been counted or isn't a failure.
         var isCounted = false
 
         init(at now: MonotonicTime) {
@@ -118,13 +118,13 @@ struct PoolState: Sendable {
     var actions: [Action] = []
     /// Consecutive failed or short-lived connections.
     var failures = 0
-    /// Consecutive connections that answered no push and were not closed in order.
+    /// Consecutive connections that answered no push and were not closed cleanly.
     var unansweredFailures = 0
     /// The earliest time for the next connection attempt.
     var notBefore: MonotonicTime?
     /// Whether new pushes are refused and connections serve only the remaining ones.
     var isStopping = false
-    /// Whether ``nextTick`` may be earlier: a connection owes answers now, or an attempt has to wait.
+    /// Whether ``nextTick`` may have become earlier: a connection now owes responses, or an attempt has to wait.
     var hasNewDuty = false
     /// When a failure was last counted.
     var lastFailureAt: MonotonicTime?
@@ -139,7 +139,7 @@ struct PoolState: Sendable {
     /// Whether there are actions.
     var hasActions: Bool { !actions.isEmpty }
 
-    /// Whether ``nextTick`` may be earlier since the last call.
+    /// Whether ``nextTick`` may have become earlier since the last call.
     mutating func takeNewDuty() -> Bool {
         defer { hasNewDuty = false }
         return hasNewDuty
@@ -196,7 +196,7 @@ struct PoolState: Sendable {
         if connections[index]?.started(at: now) == true { hasNewDuty = true }
     }
 
-    /// The index of an idle unprimed connection, else of the primed one with the fewest pushes.
+    /// The index of an idle unprimed connection, or else of the primed one with the fewest pushes.
     func roomiest() -> Int? {
         var best: Int?
         var fewest = Int.max

@@ -3,8 +3,8 @@ internal import HTTP2
 /// The header fields of one connection's pushes, in one buffer whose common part is reused.
 ///
 /// HPACK does not index `:path` and `authorization`. `apns-id`, `apns-expiration` and `apns-collapse-id` are indexed
-/// with the first push, so that their names are known, and not afterwards. Source: Apple, "Sending notification
-/// requests to APNs".
+/// only with the first push, which puts their names into HPACK's table. Source: Apple, "Sending notification requests
+/// to APNs".
 struct PushFields {
     /// The values that the common part was made from.
     private struct Common {

@@ -1,20 +1,20 @@
 internal import Network
 
-/// The pushes of a client without an outcome, each with a place and in up to two lists.
+/// A client's pushes that have no outcome yet, each with a place and in up to two lists.
 struct PushTable {
     struct Entry {
         var push: Push
         var completion: (Outcome) -> Void
         /// When the push times out.
         let deadline: MonotonicTime
-        /// When it was sent on its connection.
+        /// When the push was sent on its connection.
         var sentAt: MonotonicTime
-        /// Its connection; nil while it is queued.
+        /// The push's connection; nil while the push is queued.
         var connection: Int?
         var stream = -1
-        /// The serial of the provider token that it was sent with.
+        /// The serial of the provider token that the push was sent with.
         var tokenSerial: UInt64 = 0
-        /// How often it was sent again.
+        /// How many times the push was sent again.
         var moves = 0
 
         fileprivate mutating func sent(on connection: Int, stream: Int, token: UInt64, at now: MonotonicTime)

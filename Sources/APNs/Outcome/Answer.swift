@@ -1,11 +1,11 @@
 internal import JSON
 
-/// A complete answer of APNs and the outcome it stands for.
+/// A complete response from APNs and the outcome that it means.
 ///
-/// The status decides and the body is optional, so that an answer of an intermediary (a proxy's HTML) only lacks the
-/// reason. Text that could break a log line never gets into an outcome.
+/// The status decides the outcome and the body is optional, so a response from an intermediary (such as a proxy's HTML
+/// page) lacks only the reason. Text that could break a log line never gets into an outcome.
 package struct Answer: Sendable {
-    /// The longest body that is parsed, in bytes; APNs' bodies have fewer than 100.
+    /// The longest body that is parsed, in bytes; APNs' bodies are shorter than 100 bytes.
     package static let bodyBytesMax = 4_096
     /// The longest accepted `Retry-After`, in seconds: what Apple advises after a server error.
     package static let retryAfterMax = 900
@@ -21,7 +21,7 @@ package struct Answer: Sendable {
     /// The body.
     package var body: [UInt8]
 
-    /// Creates an answer from its parts.
+    /// Creates a response from its parts.
     package init(
         status: Int, apnsID: String? = nil, uniqueID: String? = nil, retryAfter: String? = nil,
         body: [UInt8] = []
@@ -35,7 +35,7 @@ package struct Answer: Sendable {
 
     /// The outcome.
     ///
-    /// - Parameter id: The push's own `apns-id`, used if the answer has none.
+    /// - Parameter id: The push's own `apns-id`, used if the response has none.
     package func outcome(of id: String) -> Outcome {
         guard status != 200 else {
             return .accepted(

@@ -7,19 +7,19 @@ package enum Outcome: Hashable, Sendable {
     /// - `apnsID`: The push's `apns-id`.
     /// - `uniqueID`: The `apns-unique-id` for Apple's Push Notifications Console; only from the sandbox.
     case accepted(apnsID: String, uniqueID: String?)
-    /// APNs answered with another status.
+    /// APNs responded with another status.
     case rejected(Rejection)
-    /// There is no answer.
+    /// There is no response.
     case unreachable(Unreachable)
 }
 
-/// APNs' answer to a refused push.
+/// APNs' response to a refused push.
 package struct Rejection: Hashable, Sendable {
     /// The HTTP status, valid even if the body is missing or isn't JSON.
     package var status: Int
-    /// APNs' reason; `nil` if the body has no usable one.
+    /// APNs' reason; `nil` if the body contains no usable one.
     package var reason: Reason?
-    /// Since when the token has been invalid for the topic, in milliseconds since 1970; only with status 410.
+    /// When APNs found the token invalid for the topic, in milliseconds since 1970; only with status 410.
     package var timestamp: Int64?
     /// How long to wait before retrying, in seconds, from `Retry-After`.
     package var retryAfter: Int?
@@ -36,16 +36,16 @@ package struct Rejection: Hashable, Sendable {
     package var name: String { reason?.rawValue ?? "Status \(status)" }
 }
 
-/// A push without an answer.
+/// A push without a response.
 package struct Unreachable: Hashable, Sendable {
     /// Whether APNs may have processed the push.
     package var processed: Processed
-    /// Why there is no answer.
+    /// Why there is no response.
     package var cause: Cause
     /// Details for the log, without tokens, payloads or keys; may be empty.
     package var detail: String
 
-    /// Creates the outcome of a push without an answer.
+    /// Creates the outcome of a push without a response.
     package init(processed: Processed, cause: Cause, detail: String = "") {
         self.processed = processed
         self.cause = cause
@@ -60,7 +60,7 @@ package struct Unreachable: Hashable, Sendable {
         case unknown
     }
 
-    /// Why a push got no answer; the raw value appears in logs and answers.
+    /// Why a push got no response; the raw value appears in logs and responses.
     package enum Cause: String, Hashable, Sendable, CaseIterable {
         case nameNotResolved = "NameNotResolved"
         case connectFailed = "ConnectFailed"

@@ -13,9 +13,9 @@ package struct APS: Sendable {
     /// A sound: a name, or Apple's dictionary for critical alerts.
     package struct Sound: Sendable {
         package let name: String
-        /// `nil` together with ``volume`` for a plain name.
+        /// Whether the alert is critical; like ``volume``, `nil` for a plain name.
         package let isCritical: Bool?
-        /// From 0 to 1, in the client's notation.
+        /// The volume from 0 to 1, as the client wrote it.
         package let volume: JSON.Number?
 
         /// A sound in the app's bundle, or `default`.
@@ -40,7 +40,7 @@ package struct APS: Sendable {
     /// `content-available`: wakes the app in the background.
     package var isContentAvailable = false
 
-    /// An empty dictionary.
+    /// Creates an empty dictionary.
     package init() {}
 
     /// Whether the notification has visible text.

@@ -29,7 +29,7 @@ extension KeyText {
 }
 
 extension KeyText: Equatable {
-    /// Whether two texts are the same key, regardless of their forms.
+    /// Whether two texts contain the same key, regardless of its form.
     package static func == (left: KeyText, right: KeyText) -> Bool {
         (left.pem ?? left.bytes) == (right.pem ?? right.bytes)
     }

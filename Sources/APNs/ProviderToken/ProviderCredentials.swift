@@ -33,7 +33,7 @@ package struct ProviderCredentials: Sendable {
         self.key = signingKey
     }
 
-    /// Whether a text is a well-formed team or key ID: 10 of `A-Z 0-9`.
+    /// Whether text is a well-formed team or key ID: 10 characters of `A-Z 0-9`.
     package static func isIdentifier(_ text: String) -> Bool {
         text.utf8.count == identifierCount
             && text.utf8.allSatisfy { byte in
@@ -41,7 +41,7 @@ package struct ProviderCredentials: Sendable {
             }
     }
 
-    /// Whether a signature of the key verifies with its public half.
+    /// Whether a signature by the private key verifies with its public half.
     package var canSign: Bool { key.signsAndVerifies() }
 
     /// Signs a provider token.
@@ -82,9 +82,9 @@ package struct ProviderCredentials: Sendable {
 
 /// A problem with an operator's credentials.
 package enum ProviderCredentialProblem: Hashable, Sendable, CustomStringConvertible {
-    /// The team ID isn't 10 of `A-Z 0-9`.
+    /// The team ID isn't 10 characters of `A-Z 0-9`.
     case teamID
-    /// The key ID isn't 10 of `A-Z 0-9`.
+    /// The key ID isn't 10 characters of `A-Z 0-9`.
     case keyID
     /// The key can't sign for APNs.
     case key(SigningKeyError)

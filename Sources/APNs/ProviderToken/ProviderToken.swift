@@ -4,8 +4,8 @@ package struct ProviderToken: Sendable {
     package let serial: UInt64
     /// The value of the `authorization` header: `bearer` and the token, ASCII.
     package let authorization: [UInt8]
-    /// Whether it was signed within 20 minutes of the previous one, so that connections that carried that one refuse it
-    /// (`TooManyProviderTokenUpdates`).
+    /// Whether the token was signed within 20 minutes of the previous one, so that connections that carried the
+    /// previous one refuse it (`TooManyProviderTokenUpdates`).
     package internal(set) var needsNewConnections = false
 
     init(serial: UInt64, authorization: [UInt8]) {

@@ -21,7 +21,7 @@ package struct TokenTime: Hashable, Sendable {
 
     /// The time since an earlier one.
     ///
-    /// Counts a clock that was set forward or a suspended machine, since APNs uses its own clock.
+    /// Includes time that the clock was set forward or the machine was suspended, since APNs uses its own clock.
     func since(_ earlier: TokenTime) -> Duration {
         max(.seconds(epochSeconds - earlier.epochSeconds), monotonic.since(earlier.monotonic))
     }
@@ -36,8 +36,8 @@ package struct TokenTime: Hashable, Sendable {
 /// Decides when to sign a new provider token, and with which date: a pure value.
 ///
 /// Tokens are dated at multiples of 50 minutes since 1970, so all relays of a team use the same `iat` at the same time.
-/// If APNs refuses a token, this process dates its tokens with its own clock from then on: a clock that is ten minutes
-/// wrong doesn't matter for those.
+/// If APNs refuses a token, this process dates its tokens with its own clock from then on; such tokens are valid even
+/// if the clock is ten minutes wrong.
 ///
 /// APNs accepts a token for one hour and refuses more than one new token per 20 minutes on a connection. Source: Apple,
 /// "Establishing a token-based connection to APNs".
@@ -48,7 +48,7 @@ struct ProviderTokenSchedule: Sendable {
     static let renewalAgeMax: Duration = .seconds(58 * 60)
     /// The minimum age for replacement, unless the token was refused and the clock has been set since it was signed.
     static let renewalGap: Duration = .seconds(20 * 60)
-    /// The difference to the monotonic clock from which the clock counts as set; smaller differences are drift.
+    /// The minimum deviation from the monotonic clock that means the clock was set; smaller deviations are drift.
     static let clockStepMin: Duration = .seconds(5)
     /// The maximum number of tokens signed within any ``renewalGap``, however often the clock is set.
     static let signedInGapMax = 4
@@ -82,7 +82,7 @@ struct ProviderTokenSchedule: Sendable {
         return age >= Self.renewalAge
     }
 
-    /// The claim `iat` of a token that is signed now, in seconds since 1970.
+    /// The claim `iat` of a token signed now, in seconds since 1970.
     func issueDate(at now: TokenTime) -> Int64 {
         guard usesCommonDates else { return now.epochSeconds }
         let interval = Self.renewalAge.components.seconds
@@ -106,7 +106,7 @@ struct ProviderTokenSchedule: Sendable {
 
     /// Records that APNs refused a token; returns whether to retry the push with another one.
     ///
-    /// If a renewal isn't allowed yet, it happens as soon as it is.
+    /// If a renewal isn't allowed yet, it happens as soon as it is allowed.
     mutating func refused(serial refused: UInt64, at now: TokenTime) -> Bool {
         guard refused == serial else { return refused < serial }
         isRefused = true

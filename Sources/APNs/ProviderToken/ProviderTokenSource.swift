@@ -34,17 +34,18 @@ package final class ProviderTokenSource: Sendable {
         }
     }
 
-    /// Reports a refused token: `ExpiredProviderToken`, or `InvalidProviderToken` for one from the future.
+    /// Reports a refused token: `ExpiredProviderToken`, or `InvalidProviderToken` for a token dated in the future.
     ///
-    /// - Returns: Whether ``token(at:)`` has another one, so that a retry makes sense. Within 20 minutes of the last
-    ///   renewal only if the clock was set or the token was dated back; otherwise a new token follows when they are over.
+    /// - Returns: Whether ``token(at:)`` returns another token, so that a retry makes sense. Within 20 minutes of the
+    ///   last renewal, it does so only if the clock was set or the token was backdated; otherwise a new token follows
+    ///   afterwards.
     package func refused(_ token: ProviderToken, at now: TokenTime) -> Bool {
         state.withLock { $0.schedule.refused(serial: token.serial, at: now) }
     }
 
     /// Reports `TooManyProviderTokenUpdates`: the current token stays in use for another 20 minutes.
     ///
-    /// It is replaced earlier only if it would expire.
+    /// It is replaced earlier only if it is about to expire.
     package func tooManyUpdates(at now: TokenTime) {
         state.withLock { $0.schedule.tooManyUpdates(at: now) }
     }

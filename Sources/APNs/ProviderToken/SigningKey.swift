@@ -8,7 +8,7 @@ package final class SigningKey: Sendable {
 
     /// Reads a key in Apple's form: PKCS#8 in PEM (a `.p8` file).
     ///
-    /// - Throws: ``SigningKeyError``, which contains nothing of the text.
+    /// - Throws: ``SigningKeyError``, which contains none of the text.
     package init(_ text: KeyText) throws(SigningKeyError) {
         guard let pem = text.pem else { throw .notPEM }
         do throws(P256KeyError) {
@@ -28,7 +28,7 @@ package final class SigningKey: Sendable {
     }
 }
 
-/// Why a text isn't usable as an APNs signing key; descriptions contain nothing of the text.
+/// Why text can't be used as an APNs signing key; descriptions contain none of it.
 package enum SigningKeyError: Error, Hashable, Sendable, CaseIterable, CustomStringConvertible {
     /// Neither PEM nor base64 of PEM.
     case notPEM
@@ -65,8 +65,8 @@ package enum SigningKeyError: Error, Hashable, Sendable, CaseIterable, CustomStr
         case .encrypted: "is encrypted with a password; APNs keys have none"
         case .notPrivateKey: "is PEM but not a private key"
         case .unreadable: "looks like a private key, but can't be read; was it cut short?"
-        case .notEllipticCurve: "is a private key of another kind; APNs needs an elliptic-curve key"
-        case .wrongCurve: "is on another curve; APNs needs P-256"
+        case .notEllipticCurve: "is not an elliptic-curve key, which APNs requires"
+        case .wrongCurve: "is on another curve; APNs requires P-256"
         case .inconsistent: "is damaged: its private and public halves don't match"
         }
     }

@@ -1,4 +1,4 @@
-/// A device token in the form of APNs' path: lower-case hexadecimal of even length.
+/// A device token as it appears in APNs' path: lower-case hexadecimal of even length.
 ///
 /// Apple guarantees nothing about its size. Descriptions show only the last 8 characters.
 package struct DeviceToken: Hashable, Sendable {
@@ -29,7 +29,7 @@ package struct DeviceToken: Hashable, Sendable {
         self.text = capitals == 0 ? text : text.lowercased()
     }
 
-    /// The last 8 characters, which logs and answers may show.
+    /// The last 8 characters, which logs and responses may show.
     package var suffix: String { String(decoding: text.utf8.suffix(Self.suffixCount), as: UTF8.self) }
 }
 
@@ -38,7 +38,7 @@ extension DeviceToken: CustomStringConvertible, CustomDebugStringConvertible, Cu
     package var description: String {
         let characters = text.utf8Span.span
         let shown = max(0, characters.count - Self.suffixCount)..<characters.count
-        // Written in place, because every result of an event has one.
+        // Written in place, because every result of an event contains one.
         return unsafe String(unsafeUninitializedCapacity: 3 + shown.count) { buffer in
             var count = 0
             for byte in "…".utf8 {

@@ -35,7 +35,7 @@ package final class Notification: Sendable {
     /// The body, JSON of at most ``payloadBytesMax`` bytes.
     package let payload: [UInt8]
 
-    /// APNs' limit for all push types except `voip`.
+    /// APNs' payload limit, in bytes, for all push types except `voip`.
     package static let payloadBytesMax = 4_096
 
     /// Creates a notification from its parts.
@@ -66,7 +66,7 @@ package enum PushType: String, Hashable, Sendable, CaseIterable {
     case voip
     case widgets
 
-    /// What `apns-topic` has after the bundle identifier, for the types that this program sends.
+    /// The suffix of `apns-topic` after the bundle identifier, for the types that this program sends.
     package var topicSuffix: String {
         switch self {
         case .controls, .liveactivity, .widgets: ".push-type." + rawValue

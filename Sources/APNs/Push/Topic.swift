@@ -6,7 +6,7 @@ package struct Topic: Hashable, Sendable, CustomStringConvertible {
     /// The topic, safe to use in a header.
     package let text: String
 
-    /// Accepts 1 to 155 of `A-Z a-z 0-9 . -`; `nil` for anything else.
+    /// Accepts 1 to 155 characters of `A-Z a-z 0-9 . -`; `nil` for anything else.
     package init?(_ text: String) {
         let characters = text.utf8Span.span
         guard (1...Self.countMax).contains(characters.count),

@@ -8,7 +8,7 @@ package struct ControlAPI: Sendable {
     package static let bodyBytesMax = 16 << 20
     /// The longest time that `GET /pushes` waits, in seconds.
     static let waitSecondsMax = 30.0
-    /// The default and the largest number of pushes in one answer.
+    /// The default number of pushes in one response; ``pushesMax`` is the largest.
     static let pushesDefault = 1_000
     static let pushesMax = 10_000
 
@@ -17,7 +17,7 @@ package struct ControlAPI: Sendable {
     /// The control API of a simulator.
     package init(_ simulator: Simulator) { self.simulator = simulator }
 
-    /// The routes; every error is a JSON answer.
+    /// The routes; every error response is JSON.
     package var service: Service {
         var router = Router()
         router.onSync(.get, "/health") { _ in Self.ok() }

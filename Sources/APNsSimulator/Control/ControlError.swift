@@ -3,7 +3,7 @@ package struct ControlError: Error, Hashable, Sendable {
     package let status: Int
     package let sentence: String
 
-    /// Creates a problem; the default status is 400.
+    /// Creates an error; the default status is 400.
     package init(_ sentence: String, status: Int = 400) {
         self.status = status
         self.sentence = sentence

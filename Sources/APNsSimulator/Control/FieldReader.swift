@@ -24,21 +24,21 @@ package struct FieldReader {
     /// Whether the member is present.
     package func has(_ name: String) -> Bool { object[name] != nil }
 
-    /// A string.
+    /// Reads a string.
     package mutating func string(_ name: String) throws(ControlError) -> String? {
         guard let value = value(name) else { return nil }
         guard let string = value.string else { throw wrong(name, "a string") }
         return string
     }
 
-    /// A Boolean.
+    /// Reads a Boolean.
     package mutating func bool(_ name: String) throws(ControlError) -> Bool? {
         guard let value = value(name) else { return nil }
         guard let bool = value.bool else { throw wrong(name, "true or false") }
         return bool
     }
 
-    /// An integer in a range.
+    /// Reads an integer in a range.
     package mutating func int(_ name: String, in range: ClosedRange<Int>) throws(ControlError) -> Int? {
         guard let value = value(name) else { return nil }
         guard let int = value.int, range.contains(int) else {
@@ -47,7 +47,7 @@ package struct FieldReader {
         return int
     }
 
-    /// A number in a range.
+    /// Reads a number in a range.
     package mutating func number(
         _ name: String, in range: ClosedRange<Double>
     ) throws(ControlError) -> Double? {
@@ -58,7 +58,7 @@ package struct FieldReader {
         return number
     }
 
-    /// One of the choices of an enumeration.
+    /// Reads one of the choices of an enumeration.
     package mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(
         _ name: String, of type: Choice.Type
     ) throws(ControlError) -> Choice? {
@@ -69,7 +69,7 @@ package struct FieldReader {
         return choice
     }
 
-    /// A list of strings; `.some(nil)` for `null`.
+    /// Reads a list of strings; `.some(nil)` for `null`.
     package mutating func strings(_ name: String) throws(ControlError) -> [String]?? {
         guard let value = value(name) else { return nil }
         if value.isNull { return .some(nil) }
@@ -79,7 +79,7 @@ package struct FieldReader {
         return .some(strings)
     }
 
-    /// A latency: milliseconds as a number, or a string in ``Latency/syntax``.
+    /// Reads a latency: milliseconds as a number, or a string in ``Latency/syntax``.
     package mutating func latency(_ name: String) throws(ControlError) -> Latency? {
         guard let value = value(name) else { return nil }
         if let milliseconds = value.double, (0...Latency.millisecondsMax).contains(milliseconds) {
@@ -91,7 +91,7 @@ package struct FieldReader {
         return latency
     }
 
-    /// A device token, converted to lower case.
+    /// Reads a device token and converts it to lower case.
     package mutating func deviceToken(_ name: String) throws(ControlError) -> String? {
         guard let text = try string(name) else { return nil }
         let bytes = Array(text.utf8)[...]
@@ -105,7 +105,7 @@ package struct FieldReader {
 
     /// Finishes reading.
     ///
-    /// - Throws: A problem when the object has a member that was not read.
+    /// - Throws: An error if the object has a member that was not read.
     package func finish() throws(ControlError) {
         guard let member = object.members.first(where: { !known.contains($0.name) }) else { return }
         throw ControlError(

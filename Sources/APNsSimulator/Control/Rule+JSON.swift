@@ -9,7 +9,7 @@ extension Rule {
     /// - Parameters:
     ///   - id: The default name.
     ///   - seed: The default random seed.
-    ///   - now: Milliseconds since 1970; the default `timestamp` of a 410 answer.
+    ///   - now: Milliseconds since 1970; the default `timestamp` of a 410 response.
     package init(_ value: JSON.Value, id defaultID: String, seed: UInt64, now: Int64) throws(ControlError) {
         var fields = try FieldReader(value, "a rule")
         let id = try fields.string("id") ?? defaultID

@@ -43,7 +43,7 @@ extension Statistics {
 }
 
 extension SimulatorState {
-    /// The answer to `GET /stats`.
+    /// The response to `GET /stats`.
     package var statisticsJSON: JSON.Value {
         var object = JSON.Object()
         for environment in PushEnvironment.allCases {

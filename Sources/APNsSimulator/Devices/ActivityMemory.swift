@@ -1,6 +1,7 @@
-/// The tokens of Live Activities that pushes were accepted for.
+/// The Live Activity tokens for which pushes were accepted.
 ///
-/// APNs accepts a push that the device then drops: one with an old `timestamp`, or one for another kind of token. The simulator refuses it.
+/// APNs accepts pushes that the device then drops: with an old `timestamp`, or for another kind of token. The simulator
+/// refuses them.
 struct ActivityMemory: Sendable {
     private struct Known {
         var timestamp: Int
@@ -9,18 +10,18 @@ struct ActivityMemory: Sendable {
         var hasEnded = false
     }
 
-    /// The maximum number of tokens; the memory then starts anew.
+    /// The maximum number of tokens; the memory is then cleared.
     static let tokensMax = 100_000
 
     private var known: [ArraySlice<UInt8>: Known] = [:]
 
     /// Checks a push and remembers it.
     ///
-    /// - Throws: `DeviceTokenNotForTopic` for another kind of token than before, `BadRequestPayload` for a state that the
-    ///   device would drop.
+    /// - Throws: `DeviceTokenNotForTopic` if the kind of token differs from before, `BadRequestPayload` for a state
+    ///   that the device would drop.
     mutating func check(_ push: CheckedPush) throws(PushRefusal) {
         guard let step = push.activity else {
-            // Nothing to look for in tests without activities, whose pushes may be many.
+            // No lookup in tests without activities, which may send many pushes.
             guard known.isEmpty || known[push.deviceToken] == nil else {
                 throw PushRefusal(.deviceTokenNotForTopic, "the device token is a Live Activity's")
             }

@@ -3,9 +3,9 @@ package struct DeviceRegistry: Sendable {
     /// The state of a token for a topic.
     package enum State: Hashable, Sendable {
         case valid
-        /// The app was removed; pushes are refused with 410 `Unregistered`. Milliseconds since 1970.
+        /// The app was removed at this time, in milliseconds since 1970; pushes are refused with 410 `Unregistered`.
         case unregistered(since: Int64)
-        /// The token has expired; pushes are refused with 410 `ExpiredToken`. Milliseconds since 1970.
+        /// The token expired at this time, in milliseconds since 1970; pushes are refused with 410 `ExpiredToken`.
         case expired(since: Int64)
     }
 

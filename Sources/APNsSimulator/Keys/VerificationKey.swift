@@ -113,7 +113,7 @@ package enum PublicKeyError: Error, Sendable {
                 unsafe BN_free(r)
                 return nil
             }
-            unsafe ECDSA_SIG_set0(pair, r, s)  // takes both over
+            unsafe ECDSA_SIG_set0(pair, r, s)  // takes ownership of both
             var encoded: UnsafeMutablePointer<UInt8>?
             let count = unsafe i2d_ECDSA_SIG(pair, &encoded)
             guard count > 0, let start = unsafe encoded else { return nil }

@@ -34,7 +34,7 @@ package enum PushType: String, CaseIterable, Hashable, Sendable {
 
     /// Parses the header's value.
     package init?(_ text: ArraySlice<UInt8>) {
-        // The two types of nearly all pushes come first.
+        // The types of nearly all pushes come first.
         if text.equals("alert") {
             self = .alert
         } else if text.equals("background") {

@@ -16,8 +16,8 @@ package enum Reason: String, CaseIterable, Hashable, Sendable {
     case missingTopic = "MissingTopic"
     case payloadEmpty = "PayloadEmpty"
     case topicDisallowed = "TopicDisallowed"
-    /// The simulator's answer to a payload that is not the JSON Apple describes. Apple documents this reason for its
-    /// broadcast API only.
+    /// The simulator's response to a payload that is not the JSON that Apple describes. Apple documents this reason for
+    /// its broadcast API only.
     case badRequestPayload = "BadRequestPayload"
 
     case badCertificate = "BadCertificate"
@@ -62,7 +62,7 @@ package enum Reason: String, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// A refusal: the reason and, for an inactive device token, the time since when.
+/// A refusal: the reason and, for an inactive device token, when it became inactive.
 package struct PushRefusal: Error, Hashable, Sendable {
     package let reason: Reason
     /// The exact fault, for the developer of the client.

@@ -10,7 +10,7 @@ struct Notice {
     private let host: String
     private let certificateFile: String
     private let keys: String
-    /// Flags of `apns-simulator token` that make a token the simulator accepts.
+    /// Flags with which `apns-simulator token` creates a token that the simulator accepts.
     private let tokenFlags: String
 
     init(_ options: ServeOptions, _ simulator: Simulator, control: SocketAddress, certificateFile: String) {

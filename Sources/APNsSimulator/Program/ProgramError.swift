@@ -12,7 +12,7 @@ struct ProgramError: Error {
     }
 }
 
-/// The files that the command line names.
+/// Files given on the command line.
 enum GivenFile {
     /// The largest file that ``read(_:)`` accepts, in bytes.
     private static let bytesMax = 1 << 20

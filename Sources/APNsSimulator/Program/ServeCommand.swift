@@ -73,7 +73,7 @@ enum ServeCommand {
         return keys
     }
 
-    /// The certificate for APNs, which has only HTTP/2, and for Web Push.
+    /// The TLS contexts for APNs, which offers only HTTP/2, and for Web Push.
     private struct Contexts {
         let apns: TLSServerContext
         let webPush: TLSServerContext
@@ -81,7 +81,7 @@ enum ServeCommand {
 
     /// Creates the certificate.
     ///
-    /// Its key is removed from disk as soon as it is loaded.
+    /// The certificate's key is removed from disk as soon as it is loaded.
     private static func makeTLS(
         _ options: ServeOptions, certificateFile: String, keyFile: String
     ) throws(ProgramError) -> Contexts {

@@ -3,7 +3,7 @@ package import Programs
 
 /// The parsed flags of the main command.
 ///
-/// Holds paths; the files are not read yet.
+/// Contains paths of files that have not been read yet.
 package struct ServeOptions: Sendable {
     /// A `--public-key` with the flags that describe it.
     package struct Key: Hashable, Sendable {
@@ -93,7 +93,7 @@ package struct ServeOptions: Sendable {
         }
     }
 
-    /// Changes the last key of the command line so far.
+    /// Changes the key that was last given on the command line.
     private mutating func describeKey(_ name: String, _ change: (inout Key) -> Void) throws(ControlError) {
         guard !keys.isEmpty else { throw ControlError("\(name) must follow --public-key") }
         change(&keys[keys.count - 1])

@@ -3,7 +3,7 @@ package import Programs
 
 /// The commands of `apns-simulator`.
 package enum SimulatorCommands {
-    /// The program's table.
+    /// The program's command table.
     package static let table: CommandTable = {
         var table = CommandTable(
             program: "apns-simulator",

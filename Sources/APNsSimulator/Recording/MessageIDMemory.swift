@@ -2,7 +2,7 @@
 ///
 /// Bounded: forgets the oldest first.
 package struct MessageIDMemory: Sendable {
-    /// The most recent identifiers that are always remembered; older ones may be forgotten.
+    /// The number of most recent identifiers that are always remembered; older ones may be forgotten.
     package static let rememberedMin = 500_000
 
     /// Earlier pushes with the same identifier.

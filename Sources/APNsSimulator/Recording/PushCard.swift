@@ -98,7 +98,7 @@ package enum PushCard {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { Printable.line(String($0)) }
     }
 
-    /// The members, on one line.
+    /// The members that aren't hidden, on one line.
     private static func facts(_ object: JSON.Object?, except hidden: Set<String>) -> [String] {
         let members = (object?.members ?? []).filter { !hidden.contains($0.name) }
         guard !members.isEmpty else { return [] }

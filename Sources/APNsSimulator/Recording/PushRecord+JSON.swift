@@ -7,9 +7,9 @@ extension PushRecord {
     /// The push in `GET /pushes` and `--print-json`: everything except the provider token.
     package var json: JSON.Value { json(keys: []) }
 
-    /// The same, with the text of a sealed notification.
+    /// The push in `GET /pushes`, with the text of a sealed notification.
     ///
-    /// - Parameter keys: The keys that open it; without keys there is no such member.
+    /// - Parameter keys: The keys that open the notification; without keys, its text is omitted.
     package func json(keys: [NotificationKey]) -> JSON.Value {
         var object = JSON.Object()
         object["sequence"] = .int(sequence)
@@ -49,7 +49,7 @@ extension PushRecord {
         }
     }
 
-    /// The members for the app: of a declarative Web Push, those in its notification's `data`.
+    /// The members for the app; in a declarative Web Push, the members of its notification's `data`.
     func data(of payload: JSON.Value) -> JSON.Object? {
         apns == nil ? payload["notification"]?["data"]?.object ?? payload.object : payload.object
     }

@@ -27,7 +27,7 @@ package struct APNsPush: Sendable {
     package let connection: UInt64
     package let stream: StreamID
     package let request: PushRequest
-    /// The `apns-unique-id` in the answer; in the sandbox only.
+    /// The `apns-unique-id` in the response; in the sandbox only.
     package let uniqueID: MessageID?
 
     /// Creates the request's description.
@@ -46,7 +46,7 @@ package struct APNsPush: Sendable {
 /// A request to a Web Push service.
 package struct WebPushRequest: Sendable {
     package let vendor: WebPushVendor?
-    /// The subscription's ID; `nil` if there is none with this endpoint.
+    /// The subscription's ID; `nil` if no subscription has this endpoint.
     package let subscription: String?
     /// The request without its body.
     package let request: Request
@@ -67,7 +67,7 @@ package struct WebPushRequest: Sendable {
         self.request = head
     }
 
-    /// Whether the browser couldn't read it.
+    /// Whether the browser couldn't read the message.
     package var isUndecryptable: Bool {
         if case .failure = message { true } else { false }
     }
@@ -80,7 +80,7 @@ package struct PushRecord: Sendable {
     /// When the push was received, in milliseconds since 1970.
     package let receivedAt: Int64
     package let push: Push
-    /// The `apns-id` in the answer, or the last part of its `Location`.
+    /// The `apns-id` in the response, or the last part of its `Location`.
     package let id: MessageID
     /// The exact fault of a refused push.
     package let detail: String?

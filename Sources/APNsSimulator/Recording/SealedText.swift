@@ -3,7 +3,7 @@ import PushSealing
 
 /// A sealed notification as a phone with the given keys would show it (docs/reference/encryption.md).
 ///
-/// It doesn't check for repetitions, since tests and retries repeat pushes.
+/// It doesn't reject repeated notifications, since tests and retries repeat pushes.
 struct SealedText {
     private enum Content {
         case opened(SealedMessage)

@@ -9,22 +9,22 @@ package struct Statistics: Sendable {
     /// Connections refused because `acceptsConnections` was off.
     package var connectionsRefused = 0
     package private(set) var accepted = 0
-    /// Answers other than 200, by status.
+    /// Responses other than 200, by status.
     package private(set) var statuses: [Int: Int] = [:]
-    /// Answers other than 200, by reason.
+    /// Responses other than 200, by reason.
     package private(set) var reasons: [String: Int] = [:]
     package private(set) var stalled = 0
     package private(set) var reset = 0
     package private(set) var closed = 0
     package private(set) var abandoned = 0
-    /// Pushes whose `apns-id` was already seen.
+    /// Pushes whose `apns-id` had already been seen.
     package private(set) var repeatedIDs = 0
-    /// Accepted pushes whose `apns-id` was already accepted: duplicate deliveries.
+    /// Accepted pushes whose `apns-id` had already been accepted: duplicate deliveries.
     package private(set) var acceptedTwice = 0
     /// Accepted Web Pushes that the browser couldn't read.
     package private(set) var undecryptable = 0
 
-    /// Zero counters.
+    /// Creates counters that are all zero.
     package init() {}
 
     /// The counters after a reset: only the open connections remain.
@@ -39,7 +39,7 @@ package struct Statistics: Sendable {
         accepted + stalled + reset + closed + abandoned + statuses.values.reduce(0, +)
     }
 
-    /// Counts an outcome and whether the push's identifier was already seen.
+    /// Counts an outcome and whether the push's identifier had already been seen.
     package mutating func count(
         _ outcome: PushOutcome, isRepeated earlier: MessageIDMemory.Earlier = .nothing,
         isUndecryptable: Bool = false

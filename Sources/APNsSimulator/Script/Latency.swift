@@ -1,6 +1,6 @@
 import Glibc
 
-/// The delay before an answer.
+/// The delay before a response.
 ///
 /// Times are in milliseconds.
 package enum Latency: Hashable, Sendable {
@@ -29,7 +29,7 @@ package enum Latency: Hashable, Sendable {
     /// No delay.
     package static let none = Latency.fixed(0)
 
-    /// Draws the delay of one answer.
+    /// Draws the delay for one response.
     package func sample(using generator: inout SeededGenerator) -> Duration {
         let milliseconds: Double
         switch self {

@@ -1,13 +1,13 @@
 package import HTTP2
 
-/// Replaces the simulator's default answer to matching pushes.
+/// Replaces the simulator's default response to matching pushes.
 ///
 /// Rules apply to pushes with valid headers and payload, before the check of the device token or subscription.
 package struct Rule: Sendable {
     /// Which pushes a rule matches; `nil` matches any value.
     package struct Match: Hashable, Sendable {
         package var transport: Transport?
-        /// In lower case.
+        /// The device token in lower case.
         package var token: String?
         /// A bundle identifier or a full topic.
         package var topic: String?
@@ -26,7 +26,7 @@ package struct Rule: Sendable {
         /// The default behaviour, perhaps with another latency.
         case pass
         case answer(ScriptedAnswer)
-        /// No answer: the client waits until it gives up.
+        /// No response: the client waits until it gives up.
         case stall
         /// RST_STREAM with this code; REFUSED_STREAM means that the push was not processed.
         case reset(ErrorCode)
@@ -42,11 +42,11 @@ package struct Rule: Sendable {
     package var id: String
     package var match: Match
     package var action: Action
-    /// The delay before the answer; `nil`: the default latency.
+    /// The delay before the response; `nil`: the default latency.
     package var latency: Latency?
     /// The fraction of matching pushes that the rule applies to, from 0 to 1.
     package var share: Double
-    /// The number of matching pushes skipped first.
+    /// The number of matching pushes to skip before the rule applies.
     package var after: Int
     /// The maximum number of pushes the rule applies to; `nil`: unlimited.
     package var count: Int?
@@ -58,7 +58,7 @@ package struct Rule: Sendable {
     package private(set) var hits = 0
     package var generator: SeededGenerator
 
-    /// A rule that has not matched a push yet.
+    /// Creates a rule that has not matched a push yet.
     package init(
         id: String, match: Match = Match(), action: Action, latency: Latency? = nil, share: Double = 1,
         after: Int = 0, count: Int? = nil, seed: UInt64 = 1

@@ -1,8 +1,8 @@
-/// An answer given by a rule.
+/// A response to a push, from a rule or by default.
 package struct ScriptedAnswer: Hashable, Sendable {
-    /// The body of the answer.
+    /// The body of the response.
     package enum Body: Hashable, Sendable {
-        /// `{"reason": …}`, as APNs sends it, or the form of the Web Push service.
+        /// `{"reason": …}`, as APNs sends it, or the Web Push service's form.
         case reason
         case none
         /// Anything else, such as a proxy's error page.
@@ -11,13 +11,13 @@ package struct ScriptedAnswer: Hashable, Sendable {
 
     package var status: Int
     package var reason: String?
-    /// Milliseconds since 1970.
+    /// The time of a 410 response, in milliseconds since 1970.
     package var timestamp: Int64?
-    /// Seconds, for a `retry-after` header.
+    /// The `retry-after` header, in seconds.
     package var retryAfter: Int?
     package var body: Body
 
-    /// Creates an answer.
+    /// Creates a response.
     package init(
         status: Int, reason: String?, timestamp: Int64? = nil, retryAfter: Int? = nil, body: Body = .reason
     ) {
@@ -28,18 +28,18 @@ package struct ScriptedAnswer: Hashable, Sendable {
         self.body = body
     }
 
-    /// APNs' answer to a refused push.
+    /// APNs' response to a refused push.
     package init(_ refusal: PushRefusal) {
         self.init(
             status: refusal.reason.status, reason: refusal.reason.rawValue, timestamp: refusal.timestamp)
     }
 
-    /// A vendor's answer to a refused Web Push.
+    /// A vendor's response to a refused Web Push.
     package init(_ refusal: WebPushRefusal, by vendor: WebPushVendor) {
         let (status, reason) = vendor.answer(to: refusal.fault)
         self.init(status: status, reason: reason)
     }
 
-    /// APNs' answer to an accepted push.
+    /// APNs' response to an accepted push.
     package static let accepted = ScriptedAnswer(status: 200, reason: nil)
 }

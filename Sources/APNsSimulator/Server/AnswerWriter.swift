@@ -1,7 +1,8 @@
 package import HTTP2
 import JSON
 
-/// Encodes answers as APNs does: status, `apns-id`, `apns-unique-id` in the sandbox, and a body unless it is 200.
+/// Encodes responses as APNs does: status, `apns-id`, `apns-unique-id` in the sandbox, and a body unless the status is
+/// 200.
 package struct AnswerWriter {
     private var accepted = HeaderFields(status: 200)
     private let statusOnly: HeaderFields.Mark
@@ -9,7 +10,7 @@ package struct AnswerWriter {
     /// Creates a writer.
     package init() { statusOnly = accepted.mark }
 
-    /// Passes an answer's header fields and body to `send`.
+    /// Passes a response's header fields and body to `send`.
     ///
     /// - Parameters:
     ///   - sentID: The text of `id` if the client sent it.
@@ -18,7 +19,7 @@ package struct AnswerWriter {
         _ answer: ScriptedAnswer, id: MessageID, sentID: ArraySlice<UInt8>?, uniqueID: MessageID?,
         date: String? = nil, send: (_ fields: HeaderFields, _ body: [UInt8]) -> Result
     ) -> Result {
-        // The most common answer reuses its fields' memory.
+        // The most common response reuses its fields' memory.
         if answer == .accepted, date == nil {
             accepted.rewind(to: statusOnly)
             Self.append(id, sentID, uniqueID, to: &accepted)
@@ -31,7 +32,7 @@ package struct AnswerWriter {
         return send(fields, Self.body(of: answer))
     }
 
-    /// Marks the identifiers as not to be indexed: they differ in every push, so HPACK's table gains nothing.
+    /// Appends the identifiers as never indexed: they differ in every push, so HPACK's table would gain nothing.
     private static func append(
         _ id: MessageID, _ sentID: ArraySlice<UInt8>?, _ uniqueID: MessageID?, to fields: inout HeaderFields
     ) {
@@ -39,7 +40,7 @@ package struct AnswerWriter {
         if let uniqueID { fields.append("apns-unique-id", uniqueID.text, indexed: false) }
     }
 
-    /// The body of an answer, in APNs' form.
+    /// The body of a response, in APNs' form.
     static func body(of answer: ScriptedAnswer) -> [UInt8] {
         switch answer.body {
         case .none: return []

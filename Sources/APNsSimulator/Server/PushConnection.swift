@@ -7,7 +7,7 @@ import Programs
 ///
 /// Confined to its loop.
 final class PushConnection: ServerConnectionHandler {
-    /// A push whose answer is not due yet.
+    /// A push whose response is not due yet.
     private struct Pending {
         var record: PushRecord
         let stream: StreamID

@@ -13,7 +13,7 @@ package final class PushServer {
     /// The limits of one connection; the stream limit is set per connection.
     static let limits: ServerLimits = {
         var limits = ServerLimits()
-        // Answering before the end of an oversized payload loses the answer on many clients.
+        // Many clients lose a response that is sent before the end of an oversized payload.
         limits.bodyBytes = 256 * 1024
         // Clients under test cancel thousands of stalled pushes at once, which is not an attack here.
         limits.resetBurst = 100_000
@@ -42,7 +42,7 @@ package final class PushServer {
 
     /// Creates a server without listeners.
     ///
-    /// Only on `loop`.
+    /// Call it only on `loop`.
     init(on loop: EventLoop, shared: Lock<Shared>, keys: KeyPolicy, printer: PushPrinter?) {
         self.loop = loop
         self.shared = shared

@@ -34,7 +34,7 @@ private final class WebPushConnection: ServerConnectionHandler {
     private let desk: WebPushDesk
     private let all: WebPushConnections
     private var connection: HTTP2ServerConnection?
-    /// The requests without a reaction yet.
+    /// The tasks of requests without a reaction yet.
     private var tasks: [StreamID: Task<Void, Never>] = [:]
 
     init(_ desk: WebPushDesk, among all: WebPushConnections) {
@@ -95,7 +95,7 @@ private final class WebPushConnection: ServerConnectionHandler {
 }
 
 extension Request {
-    /// The same request of HTTP/1.1.
+    /// Converts a request to its HTTP/1.1 form.
     fileprivate init(_ request: ServerRequest) {
         var fields = request.fields.strings.map { (name: $0.name, value: $0.value) }
         func take(_ name: String) -> String {

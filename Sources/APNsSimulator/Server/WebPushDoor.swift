@@ -56,13 +56,13 @@ struct WebPushDesk: Sendable {
         case close
     }
 
-    /// The longest time that a push is not answered, in seconds; then its connection is closed.
+    /// How long a stalled push stays unanswered before its connection is closed, in seconds.
     static let stallSecondsMax: Int64 = 3_600
 
     let shared: Lock<Shared>
     let printer: PushPrinter?
 
-    /// Reacts after the decided delay; a cancelled task stands for a client that has left.
+    /// Reacts after the decided delay; a cancelled task means that the client has disconnected.
     ///
     /// - Parameter stream: The request's own stream; `nil` with HTTP/1.1.
     func react(to request: Request, stream: StreamID? = nil, on loop: isolated EventLoop) async -> Reaction {

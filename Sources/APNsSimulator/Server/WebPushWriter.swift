@@ -1,16 +1,16 @@
 package import HTTPServer
 import JSON
 
-/// Encodes answers to Web Pushes as a vendor does.
+/// Encodes responses to Web Pushes as a vendor does.
 package enum WebPushWriter {
-    /// Mozilla's errno of errors without one of their own.
+    /// Mozilla's errno for errors that have no errno of their own.
     private static let mozillaUnknown = 999
 
     /// The HTTP response.
     ///
     /// - Parameters:
-    ///   - vendor: `nil` if the path is no vendor's.
-    ///   - id: Names the stored message.
+    ///   - vendor: `nil` if the path belongs to no vendor.
+    ///   - id: Identifies the stored message.
     ///   - timeToLive: The push's `TTL`, if it is valid.
     package static func response(
         _ answer: ScriptedAnswer, by vendor: WebPushVendor?, id: MessageID, timeToLive: Int?, origin: String

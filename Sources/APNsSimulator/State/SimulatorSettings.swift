@@ -2,13 +2,13 @@
 package struct SimulatorSettings: Sendable {
     /// Concurrent streams per connection until its first push succeeds.
     ///
-    /// Apple: one.
+    /// Apple allows one.
     package var initialStreams: UInt32 = 1
-    /// Concurrent streams per connection after that.
+    /// Concurrent streams per connection after its first push has succeeded.
     ///
     /// APNs has been seen to allow 500, 1,000 and 1,500.
     package var streams: UInt32 = 1_000
-    /// The default delay before an answer.
+    /// The default delay before a response.
     package var latency = Latency.none
     /// The allowed bundle identifiers or full topics; `nil`: any.
     package var topics: [String]?
@@ -18,7 +18,7 @@ package struct SimulatorSettings: Sendable {
     package var acceptsConnections = true
     /// How many seconds the server's clock is ahead.
     ///
-    /// `nil`: the clock is correct and answers have no `date` header.
+    /// `nil`: the clock is correct and responses have no `date` header.
     package var clockOffset: Int64?
     /// The age and update limits of provider tokens.
     package var tokenLimits = ConnectionTrust.Limits()

@@ -23,11 +23,11 @@ package struct SimulatorState: Sendable {
     package struct Decision: Sendable {
         /// The action; never `pass`.
         package var action: Rule.Action
-        /// The delay before it.
+        /// The delay before the action.
         package var delay: Duration
-        /// The `apns-id` of the answer: the client's, or a new one.
+        /// The `apns-id` of the response: the client's, or a new one.
         package var id: MessageID
-        /// The `apns-unique-id` of the answer; only in the sandbox.
+        /// The `apns-unique-id` of the response; only in the sandbox.
         package var uniqueID: MessageID?
         /// The fault of a refused push.
         package var detail: String?
@@ -106,7 +106,7 @@ package struct SimulatorState: Sendable {
         return decision
     }
 
-    /// Applies a rule, if any; returns whether the push gets the default answer.
+    /// Applies a rule, if any; returns whether the push gets the default response.
     private func passes(_ rule: Int?, _ decision: inout Decision, _ latency: inout Latency) -> Bool {
         guard let rule else { return true }
         decision.rule = rules[rule].id

@@ -1,7 +1,7 @@
 /// The provider token that a connection is bound to.
 ///
-/// The first accepted token binds the connection to its team and key. A newer token of the same key may replace it,
-/// at the earliest after 20 minutes.
+/// The first accepted token binds the connection to its team and key. A newer token signed with the same key may
+/// replace it after 20 minutes at the earliest.
 package struct ConnectionTrust: Sendable {
     /// Apple's documented ages and intervals of provider tokens.
     package struct Limits: Hashable, Sendable {
@@ -22,7 +22,7 @@ package struct ConnectionTrust: Sendable {
     /// When the connection first used the current token, in seconds since 1970.
     private var adoptedAt: Int64 = 0
 
-    /// A connection without a push yet.
+    /// The state of a connection that has had no push yet.
     package init() {}
 
     /// The token that the connection is bound to; `nil` before the first push with a valid token.

@@ -3,13 +3,14 @@ import JSON
 /// Checks that a payload matches Apple's description of the push type.
 ///
 /// Apple documents no reason for a payload that isn't JSON, lacks `aps` or has a value of the wrong type in it: the
-/// service accepts such a push and the device drops it. The simulator answers `BadRequestPayload`, so that a test can't
-/// pass with a push that no device shows. A payload that contradicts the push type is `InvalidPushType`.
+/// service accepts such a push and the device drops it. The simulator responds with `BadRequestPayload`, so that a test
+/// can't pass with a push that no device shows. A payload that contradicts the push type is refused with
+/// `InvalidPushType`.
 package enum PayloadRules {
     /// Checks the payload of a push.
     ///
     /// - Parameters:
-    ///   - type: The push type; `nil`, without the header, limits the check to the values in `aps`.
+    ///   - type: The push type; if `nil`, because the header is missing, only the values in `aps` are checked.
     ///   - limit: The largest payload in bytes.
     package static func check(_ payload: [UInt8], type: PushType?, limit: Int) throws(PushRefusal) {
         guard !payload.isEmpty else { throw PushRefusal(.payloadEmpty, "the payload is empty") }

@@ -1,4 +1,4 @@
-/// The request of a Live Activity push: the order of its states matters on the device.
+/// The event and time of a Live Activity push; the order of states matters on the device.
 package struct ActivityStep: Sendable {
     /// `aps.event`: `start`, `update` or `end`.
     package let event: String
@@ -8,13 +8,13 @@ package struct ActivityStep: Sendable {
 
 /// A push with valid headers and payload.
 package struct CheckedPush: Sendable {
-    /// In lower case.
+    /// The device token in lower case.
     package let deviceToken: ArraySlice<UInt8>
     package let topic: ArraySlice<UInt8>
     package let type: PushType?
     /// The client's `apns-id`; `nil` if it sent none.
     package let id: MessageID?
-    /// Its effect on a Live Activity, if it is a push to one.
+    /// The push's effect on a Live Activity, if it is for one.
     package var activity: ActivityStep?
 }
 

@@ -1,6 +1,6 @@
 import Cryptography
 
-/// Why a browser can't read a push that its service accepted; the raw value is a sentence.
+/// Why a browser can't read a push that its service accepted; the raw value is a message.
 package enum Undecryptable: String, Error, CaseIterable, Hashable, Sendable {
     case empty = "the body is empty"
     case tooLarge = "the body is too large"
@@ -11,7 +11,7 @@ package enum Undecryptable: String, Error, CaseIterable, Hashable, Sendable {
     case padding = "the record does not end with its delimiter"
 }
 
-/// Opens messages as browsers do: RFC 8291 with the coding of RFC 8188, from the RFCs and not from the sender.
+/// Decrypts messages as browsers do (RFC 8291 with the coding of RFC 8188); written from the RFCs, not from the sender.
 package enum MessageOpener {
     private static let saltBytes = 16
     /// Salt, record size, and the length of the sender's key.

@@ -13,7 +13,7 @@ struct VAPIDAuthorization {
     private let key: PublicKey
     private let token: String
 
-    /// Parses the header's value; verifies nothing.
+    /// Parses the header's value without verifying anything.
     init(_ value: String?) throws(WebPushRefusal) {
         guard let value else { throw WebPushRefusal(.authorization, "no `Authorization` header") }
         guard value.utf8.count <= Self.bytesMax, value.prefix(6).lowercased() == "vapid " else {
@@ -67,7 +67,7 @@ struct VAPIDAuthorization {
         try checkSubject(claims["sub"], by: vendor)
     }
 
-    /// Apple needs a contact that it can reach; the others need none.
+    /// Apple requires a contact that it can reach; the other vendors require none.
     private func checkSubject(_ value: JSON.Value?, by vendor: WebPushVendor) throws(WebPushRefusal) {
         guard value != nil || vendor == .apple else { return }
         let text = value?.string ?? ""

@@ -15,18 +15,18 @@ package struct WebPushSubscription: Sendable {
     package let auth: [UInt8]
     /// The origin of the endpoint, instead of the simulator's own.
     package let origin: String?
-    /// Whether Firefox on Android made it, for which Mozilla's service accepts less.
+    /// Whether Firefox on Android made the subscription; Mozilla's service then accepts only smaller bodies.
     package let isAndroid: Bool
     /// The key of the only sender whose pushes are accepted (RFC 8292, section 4); `nil`: the first one to push.
     package var senderKey: [UInt8]?
     /// Whether the user unsubscribed.
     package var isGone = false
 
-    /// Creates a subscription; `nil` if the private key is out of range or `auth` has another size.
+    /// Creates a subscription; `nil` if the private key is out of range or `auth` has the wrong size.
     ///
     /// - Parameters:
-    ///   - privateKey: `nil` makes one.
-    ///   - auth: `nil` makes one.
+    ///   - privateKey: `nil` generates one.
+    ///   - auth: `nil` generates one.
     package init?(
         vendor: WebPushVendor, privateKey: [UInt8]? = nil, auth: [UInt8]? = nil, senderKey: [UInt8]? = nil,
         isAndroid: Bool = false, origin: String? = nil

@@ -26,7 +26,7 @@ package struct WebPushValidator: Sendable {
     ]
     private static let urgencies = ["very-low", "low", "normal", "high"]
 
-    /// The origin of the endpoints that have no other.
+    /// The origin of endpoints that don't have their own.
     package let origin: String
 
     /// A validator for endpoints of an origin.
@@ -35,7 +35,7 @@ package struct WebPushValidator: Sendable {
     /// Validates one request.
     ///
     /// - Parameters:
-    ///   - subscription: The one with the request's target.
+    ///   - subscription: The subscription with the request's target.
     ///   - now: Seconds since 1970.
     package func check(
         _ request: Request, to subscription: WebPushSubscription?, now: Int64
@@ -78,7 +78,7 @@ package struct WebPushValidator: Sendable {
             throw WebPushRefusal(
                 .topic, "`Topic` must have 1 to \(Self.topicCountMax) characters of base64url")
         }
-        // Apple decodes it.
+        // Apple decodes the topic.
         guard vendor != .apple || topic.utf8.count % 4 != 1 else {
             throw WebPushRefusal(.topic, "`Topic` has a length that base64 can't have")
         }
@@ -92,7 +92,7 @@ package struct WebPushValidator: Sendable {
         }
     }
 
-    /// An empty body needs no coding; its event has no data.
+    /// An empty body needs no coding; the event in the browser then has no data.
     private func checkBody(
         _ request: Request, to subscription: WebPushSubscription
     ) throws(WebPushRefusal) {

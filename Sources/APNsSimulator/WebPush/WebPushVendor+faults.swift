@@ -1,8 +1,8 @@
 extension WebPushVendor {
     /// The status and the reason with which the vendor refuses a push.
     ///
-    /// The reason is Apple's word, Mozilla's `errno` and message, or a text of the others. Where the vendor's own is unknown, it is
-    /// a likely one with the right status.
+    /// The reason is Apple's keyword, Mozilla's `errno` and message, or the other vendors' text. Where a vendor's
+    /// reason is unknown, it is a plausible one with the right status.
     package func answer(to fault: WebPushFault) -> (status: Int, reason: String) {
         switch self {
         case .apple: Self.apple(fault)

@@ -1,7 +1,7 @@
 /// A Web Push service to imitate: the form of its endpoints and responses.
 package enum WebPushVendor: String, CaseIterable, Hashable, Sendable {
     case apple, google, mozilla, microsoft
-    /// A UnifiedPush distributor's server, as ntfy.
+    /// A UnifiedPush distributor's server, such as ntfy.
     case unifiedpush
 
     /// The target of an endpoint (RFC 9112, section 3.2.1), with its query if the vendor's has one.
@@ -15,7 +15,7 @@ package enum WebPushVendor: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The vendor whose endpoints have such a target.
+    /// The vendor whose endpoints have targets of this form.
     package init?(target: String) {
         let prefixes: [(String, Self)] = [
             ("/Q", .apple), ("/fcm/send/", .google), ("/wpush/", .mozilla), ("/w/", .microsoft),
@@ -53,7 +53,7 @@ package enum WebPushFault: CaseIterable, Hashable, Sendable {
     case cachePolicy
     case contentEncoding
     case tooLarge
-    /// `Authorization` is missing or has another form.
+    /// `Authorization` is missing or malformed.
     case authorization
     /// The signed token is missing or refused.
     case token

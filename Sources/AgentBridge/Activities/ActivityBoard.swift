@@ -1,14 +1,13 @@
 import Network
 
-/// Decides which state of which session is sent to Live Activities, and when: a pure function of its state and the
-/// time.
+/// Decides which session's state is sent to Live Activities, and when: a pure function of its own state and the time.
 ///
 /// States aren't stored: each is created when it is due, from the state at that time.
 struct ActivityBoard: Sendable {
     struct Options: Sendable {
-        /// The shortest time between two states of a session.
+        /// The minimum interval between two states of the same session.
         let interval: Duration
-        /// Whether states contain texts, or only the status.
+        /// Whether states contain text or only the status.
         let hasTexts: Bool
     }
 
@@ -25,9 +24,9 @@ struct ActivityBoard: Sendable {
         var title = ""
         var text = ""
         var tool: String?
-        /// When its next state is created.
+        /// When the session's next state is due.
         var dueAt: MonotonicTime
-        /// Whether the session was read for the state that is due.
+        /// Whether the session has been read for the state that is due.
         var isRead = false
         var posted: ContentState?
         var postedAt: MonotonicTime?
@@ -46,7 +45,7 @@ struct ActivityBoard: Sendable {
 
     /// Updates the set of running sessions.
     ///
-    /// Returns the last states of sessions that stopped running and whose end no notification announces.
+    /// Returns the last states of sessions that stopped running without a notification that announces their end.
     mutating func update(_ works: [SessionID: Work], _ now: MonotonicTime) -> [SessionID: ContentState] {
         var ended: [SessionID: ContentState] = [:]
         for (session, card) in cards where works[session] == nil {
@@ -69,14 +68,14 @@ struct ActivityBoard: Sendable {
         return ended
     }
 
-    /// Records that a notification is sent, and returns the state that it carries.
+    /// Records that a notification is being sent, and returns the state to include in it.
     mutating func rang(_ ring: Ring, _ now: MonotonicTime) -> ContentState {
         let state = ContentState(ring, showing: cards[ring.session].map { self.state($0) })
         if ring.type != .permission { cards[ring.session]?.endedAt = now }
         return options.hasTexts ? state : state.withoutText
     }
 
-    /// The actions that are due now.
+    /// The next action that is due.
     mutating func next(_ now: MonotonicTime) -> Job? {
         if let notBefore, now < notBefore { return nil }
         let due = cards.filter { $0.value.endedAt == nil && $0.value.dueAt <= now }
@@ -110,7 +109,7 @@ struct ActivityBoard: Sendable {
         }
     }
 
-    /// Records the relay's answer to a post.
+    /// Records the relay's response to a post.
     ///
     /// Returns whether the session is no longer running, so that the started activity must be ended.
     mutating func finish(_ session: SessionID, _ answer: RelayClient.Answer, _ now: MonotonicTime) -> Bool {

@@ -5,7 +5,7 @@ import Network
 /// It sends its own requests, so that a slow response never delays a notification, and stores nothing: a state that
 /// can't be sent now is useless later. Only the end of an activity goes through the queue.
 actor ActivityDesk {
-    /// Its dependencies.
+    /// The desk's dependencies.
     struct Parts: Sendable {
         let read: @Sendable (OpenCodeClient, SessionID, Work) async -> Reading?
         let post: @Sendable (SessionID, _ isStart: Bool, ContentState) async -> RelayClient.Answer
@@ -24,7 +24,7 @@ actor ActivityDesk {
         board = ActivityBoard(options)
     }
 
-    /// The server from which sessions are read.
+    /// Sets the server from which sessions are read.
     func use(_ client: OpenCodeClient) { self.client = client }
 
     /// Updates the set of running sessions, and ends the activities of all others.
@@ -34,7 +34,7 @@ actor ActivityDesk {
         }
     }
 
-    /// Records that a notification is sent; returns the state to include in it.
+    /// Records that a notification is being sent; returns the state to include in it.
     func rang(_ ring: Ring) -> ContentState { board.rang(ring, .current) }
 
     /// Runs until the task is cancelled.
@@ -63,7 +63,7 @@ actor ActivityDesk {
             case .later(let reason, _), .unreachable(let reason):
                 console.explain("the relay can't accept a Live Activity's state now: \(reason)")
             }
-            // The activity was started while its session ended.
+            // The session ended while its activity was being started.
             if board.finish(session, answer, .current), isStart, case .accepted = answer {
                 await parts.end(session, ContentState(status: .complete))
             }
@@ -72,7 +72,7 @@ actor ActivityDesk {
 }
 
 extension ActivityDesk.Parts {
-    /// The parts for a relay and a queue.
+    /// Creates the dependencies for a relay and a queue.
     init(relay: RelayClient, sealer: Sealer?, outbox: Outbox) {
         self.init(
             read: { client, session, work in

@@ -2,7 +2,7 @@ import JSON
 import WebClient
 
 extension RelayClient {
-    /// Posts a state for the Live Activities of a session, once.
+    /// Posts a state for a session's Live Activities, without retries.
     ///
     /// - Parameter session: The session's ID as the relay sees it.
     func post(_ state: ContentState, of session: SessionID, isStart: Bool) async -> Answer {

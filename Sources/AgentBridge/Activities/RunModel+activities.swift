@@ -2,10 +2,10 @@ import Network
 
 /// The activity of a running root session.
 struct Work: Sendable, Equatable {
-    /// When its run began, or the first run of its sub-agents if it has none itself.
+    /// When the session's run began; without one, when the first run of its sub-agents began.
     var since: MonotonicTime
     var directory: String?
-    /// The API that the run uses, unless that is the server's own.
+    /// The API that the run uses; `nil` for the server's own.
     var api: Generation?
     var status = ContentState.Status.working
     var retry: Retry?
@@ -13,7 +13,7 @@ struct Work: Sendable, Equatable {
 }
 
 extension RunModel {
-    /// The root sessions that run, themselves or through sub-agents, until their end has rung or can't ring.
+    /// The root sessions that are running, directly or through sub-agents, until their end has rung or can't ring.
     var atWork: [SessionID: Work] {
         guard tree.hasRuns || !pending.isEmpty else { return [:] }
         var found: [SessionID: Work] = [:]

@@ -3,18 +3,18 @@ import Network
 
 /// The running bridge: reads a server's stream, applies the rules, and queues what rings.
 struct Bridge: Sendable {
-    /// The parts of the bridge.
+    /// The bridge's dependencies.
     struct Parts: Sendable {
         /// Finds the server; called before each connection, because a restarted server may have another address.
         let findServer: @Sendable () -> ServerPlace?
         let options: RunModel.Options
         let quiet: QuietRule
-        /// The longest time without a byte of the stream.
+        /// How long the stream may be silent.
         let silenceMax: Duration
         let outbox: Outbox
         /// Acknowledges events whose requests are over, and waits for replies.
         let replies: ReplyDesk
-        /// Sends states for Live Activities; `nil` if they aren't wanted.
+        /// Sends states for Live Activities; `nil` if they are disabled.
         var activities: ActivityDesk?
         let post: @Sendable (QueuedEvent) async -> RelayClient.Answer
         let console: Console
@@ -81,7 +81,7 @@ struct Bridge: Sendable {
         }
     }
 
-    /// Whether a server on this machine has ended; for a server elsewhere, only the network may have failed.
+    /// Whether a server on this machine has ended; with a remote server, only the network may have failed.
     private func isGone(_ fault: ServerError) -> Bool {
         guard case .unreachable(_, false) = fault else { return false }
         return parts.findServer()?.address.isLoopback == true

@@ -9,7 +9,7 @@ actor Engine {
     private let mailbox: Mailbox
     private let console: Console
     private let replies: ReplyDesk
-    /// Sends states for Live Activities; `nil` if they aren't wanted.
+    /// Sends states for Live Activities; `nil` if they are disabled.
     private let activities: ActivityDesk?
     private var client: OpenCodeClient?
     private var comparedAt: MonotonicTime?
@@ -26,7 +26,7 @@ actor Engine {
         self.mailbox = mailbox
     }
 
-    /// Resumes the runs of an earlier process, and the requests that rang.
+    /// Restores the runs of an earlier process and its requests that rang.
     func resume(_ runs: [ResumedRun], _ rung: [RungRequest]) async {
         for directory in runs.map(\.directory) + rung.map(\.request.directory) {
             if let directory { mailbox.memory.note(directory: directory) }
@@ -122,6 +122,6 @@ actor Engine {
         mailbox.post(.snapshot(isFirst: isFirst, followsGap: isGapOpen), client)
     }
 
-    /// Actions for resumed runs, before the first connection.
+    /// Actions for resumed runs, deferred until the first connection.
     private var deferred: [BridgeAction] = []
 }

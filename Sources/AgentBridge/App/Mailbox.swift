@@ -31,13 +31,13 @@ final class Mailbox: Sendable {
         (jobs, jobInput) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
     }
 
-    /// Queues a message without a limit: each of the model's actions causes at most one.
+    /// Queues a message even if many are waiting: each of the model's actions causes at most one.
     func post(_ message: Message) {
         waiting.add(1, ordering: .relaxed)
         messageInput.yield(message)
     }
 
-    /// Queues a signal of the stream; false if too many wait.
+    /// Queues a signal from the stream; false if too many are waiting.
     func accept(_ signal: StreamSignal) -> Bool {
         guard waiting.load(ordering: .relaxed) < Bounds.streamEventsWaitingMax else { return false }
         switch signal {

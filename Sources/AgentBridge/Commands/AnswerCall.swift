@@ -8,7 +8,7 @@ import Synchronization
 
 /// A hook's call that waits for a person's reply and prints it as the agent's decision.
 ///
-/// Whatever goes wrong ends without a decision, so that the agent's terminal asks.
+/// Any failure ends the call without a decision, so that the agent asks in its terminal.
 final class AnswerCall: Sendable {
     let request: AgentRequest
     let input: JSON.Value
@@ -17,11 +17,12 @@ final class AnswerCall: Sendable {
     let sealer: Sealer
     let stateDirectory: String
     let console: Console
-    /// When it stops waiting.
+    /// When the call stops waiting.
     let end: MonotonicTime
-    /// The same by the wall clock, as the phone knows it; the other clock stands still while the machine sleeps.
+    /// When the call stops waiting, in wall-clock time for the phone; the monotonic clock stops while the machine
+    /// sleeps.
     private let lastTime: EpochMilliseconds
-    /// Whether the agent wants no decision any more.
+    /// Whether the agent no longer wants a decision.
     private let isStopped = Atomic(false)
     /// The process that wants the decision.
     private let parent = getppid()
@@ -46,21 +47,21 @@ final class AnswerCall: Sendable {
     /// What ends the wait.
     private enum Sign: Sendable {
         case replied(GivenReply)
-        /// Nobody needs a reply any more, with a word for the log.
+        /// Nobody needs a reply any longer; carries a word for the log.
         case over(ReplyFate, String)
     }
 
-    /// Rings, waits and prints; false if the request couldn't ring, so that it rings without the possibility to answer.
+    /// Rings, waits and prints the decision; false if this failed, so that the caller rings without offering an answer.
     func run(_ ring: Ring) -> Bool {
         let (signs, input) = AsyncStream.makeStream(of: Sign.self)
         let status = CommandTask.run(
             stop: {
-                // The person answered at the desk, or the agent's own time limit is over.
+                // The person answered at the desk, or the agent's own time limit has expired.
                 isStopped.store(true, ordering: .sequentiallyConsistent)
                 input.yield(.over(isInTime ? .answeredElsewhere : .tooLate, "terminated"))
                 return nil
             },
-            // What was answered meanwhile doesn't ring either.
+            // A request that was answered in the meantime doesn't ring either.
             {
                 let hasRung = await self.work(ring, signs, input)
                 return hasRung || self.hasStopped ? .success : .failed
@@ -76,7 +77,7 @@ final class AnswerCall: Sendable {
         let now = WallClock.system.now
         let number = String(UInt64.random(in: .min ... .max), radix: 16)
         var asked = ring
-        // Each call is a request of its own: a reply to one must never answer another.
+        // Each call is a separate request: a reply to one must never answer another.
         asked.key = "ask \(number) \(now) \(getpid()) \(request.digest)"
         let sealed = sealer.sealed(
             QueuedEvent(asked, at: now),
@@ -101,14 +102,14 @@ final class AnswerCall: Sendable {
                 _ = ask.close()
                 return false
             }
-            // Nobody will see it.
+            // No phone shows the request.
             if !summary.hasPrefix("sent"), !summary.hasPrefix("queued") {
                 input.yield(.over(.tooLate, "not_rung"))
             }
         case .refused(let reason), .later(let reason, _), .unreachable(let reason):
             console.explain("cannot ask the phone: \(reason)")
             _ = ask.close()
-            // The relay may have it nevertheless.
+            // The relay may have accepted the event nevertheless.
             await withdraw(.tooLate, event.id)
             return false
         }
@@ -128,7 +129,7 @@ final class AnswerCall: Sendable {
         return true
     }
 
-    /// Posts the event, a second time if the relay may have taken it without an answer in time.
+    /// Posts the event, and again if the relay didn't respond in time but may have accepted it.
     private func post(_ event: QueuedEvent) async -> RelayClient.Answer {
         let answer = await relay.post(event)
         switch answer {
@@ -176,7 +177,7 @@ final class AnswerCall: Sendable {
         }
     }
 
-    /// Whether nobody reads the decision: an agent whose terminal was closed leaves its hooks behind.
+    /// Whether nobody will read the decision: an agent whose terminal was closed leaves its hooks behind.
     private var isOrphan: Bool {
         var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
         return getppid() != parent || poll(&output, 1, 0) > 0
@@ -199,7 +200,7 @@ final class AnswerCall: Sendable {
         }
     }
 
-    /// Prints the decision if the request is certainly open and the reply certainly a person's.
+    /// Prints the decision if it is certain that the request is open and that a person replied.
     private func decide(
         _ given: GivenReply, _ eventID: String, _ offer: ReplyOffer, _ ask: OpenAsk,
         _ transcript: ClaudeTranscript
@@ -247,14 +248,14 @@ final class AnswerCall: Sendable {
         }
     }
 
-    /// Removes the request from the phones, and lets those learn it that reply from now on.
+    /// Removes the request from the phones, and reports its fate to phones that reply later.
     private func withdraw(_ fate: ReplyFate, _ eventID: String) async {
         async let isTold: Void = report(fate, of: nil, to: eventID)
         _ = await hurried.acknowledge(eventID)
         await isTold
     }
 
-    /// The relay, with a time limit that the agent can wait for.
+    /// The relay client with a timeout short enough for the agent.
     private var hurried: RelayClient {
         var relay = relay
         relay.deadline = Bounds.withdrawDeadline

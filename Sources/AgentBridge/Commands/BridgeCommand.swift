@@ -2,9 +2,9 @@ import Programs
 
 /// A command of the bridge: a row of its table, and the function that runs it.
 struct BridgeCommand: Sendable {
-    /// The row, from which parser, help, manual page and completion are made.
+    /// The row from which the parser, help, manual page and completions are generated.
     let syntax: CommandSyntax
-    /// Runs it.
+    /// Runs the command.
     let run: @Sendable (CommandCall) throws(ConfigurationError) -> ExitStatus
 
     /// A command that reads all settings.

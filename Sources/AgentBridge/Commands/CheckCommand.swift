@@ -59,7 +59,7 @@ enum CheckCommand {
         }
     }
 
-    /// The finding if there is no server and none is configured: other agents' hooks don't need one.
+    /// The finding if there is no server and none is configured: other agents' hooks don't need a server.
     static func absence(of place: ServerPlace, _ fault: ServerError) -> Finding? {
         guard case .unreachable(_, false) = fault, place.origin == .standard else { return nil }
         return .good(
@@ -68,7 +68,7 @@ enum CheckCommand {
                 + "--opencode-url")
     }
 
-    /// Whether the server can list its open requests.
+    /// Checks whether the server can list its open requests.
     private static func lists(_ client: OpenCodeClient) async -> [Finding] {
         do throws(ServerError) {
             _ = try await client.snapshot(isFirst: true)
@@ -183,7 +183,7 @@ enum CheckCommand {
 
     // MARK: This machine
 
-    /// Who can read texts; never a fault.
+    /// Reports who can read texts; this is never a fault.
     private static func texts(_ access: RelayAccess) -> Finding {
         if access.sealer != nil { return .good("texts: sealed; only paired phones can read them") }
         let reason = access.secret.key == nil ? "the secret has no key" : "--no-seal"

@@ -24,7 +24,7 @@ struct HookCommand {
         let argument = call.options.text(.hookInput)
         let output = agent.answer(hasArgument: argument != nil)
         let answers = call.options.has(.answer)
-        // A decision of Codex must be the only output; nothing at all is none.
+        // With Codex, a decision must be the only output; no output means no decision.
         if let output, !answers || agent != .codex { console.print(output) }
         let command = HookCommand(
             agent: agent, environment: call.environment, console: console, answers: answers)
@@ -88,12 +88,12 @@ struct HookCommand {
             return nil
         }
         guard agent == .claudeCode || agent == .codex else {
-            return none("\(agent.name) doesn't take decisions of hooks")
+            return none("\(agent.name) doesn't accept decisions from hooks")
         }
-        // Unlike for rings, the input must be exactly what was sent.
+        // A request's input must be exactly what was sent; a ring's may be repaired.
         guard let input = try? JSON.parse(bytes, maxBytes: Bounds.hookInputBytesMax),
             let request = AgentRequest(input, of: agent, host: Self.hostName)
-        else { return none("it isn't a request with choices") }
+        else { return none("it isn't a request that offers choices") }
         guard let sealer = access.sealer, !access.opener.keys.isEmpty else {
             return none("the pairing has no key; make one with `agent-bridge pair --rotate`")
         }
@@ -168,7 +168,7 @@ struct HookCommand {
 
     // MARK: Messages
 
-    /// The beginning of the relay's answer if the secret has no devices.
+    /// The beginning of the relay's response if no device is registered under the secret.
     static let nobody = "no device is registered"
 
     /// Reports why nothing rings: immediately in Claude Code, otherwise in `agent-bridge check`.
@@ -207,7 +207,7 @@ struct HookCommand {
         return bytes
     }
 
-    /// Ends the process in any case, well before every agent's time limit for hooks.
+    /// Ends the process unconditionally, well before any agent's timeout for hooks.
     private static func endInTime(_ seconds: Int) {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGALRM) { _ in _exit(0) }

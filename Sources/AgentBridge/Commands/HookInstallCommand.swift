@@ -14,10 +14,10 @@ struct HookInstallCommand {
     private let onlyPrints: Bool
     private let answers: Bool
 
-    /// Whether the words after `hook` request it.
+    /// Whether the words after `hook` ask to install or uninstall.
     static func isMeant(_ words: ArraySlice<String>) -> Bool { words.contains { Word(rawValue: $0) != nil } }
 
-    /// Reads the command line; `nil` if an agent calls its hook.
+    /// Reads the command line; `nil` if an agent is calling its hook.
     init?(_ call: CommandCall) throws(ConfigurationError) {
         let words = [call.options.text(.agent), call.options.text(.hookInput)].compactMap(\.self)
         // The agent's name may be missing.
@@ -136,21 +136,21 @@ struct HookInstallCommand {
             if lines.contains(where: { line in
                 line.hasPrefix("notify") && StateDirectory.names.contains { line.contains($0) }
             }) {
-                sentences.append("With the hook Stop, `notify` in \(configuration) isn't needed any more.")
+                sentences.append("You can remove `notify` from \(configuration): the Stop hook replaces it.")
             }
         case .claudeCode, .gemini, .generic: sentences.append("Start \(settings.agent.name) again.")
         }
         if answers, settings.canAnswer {
-            sentences.append("Whoever has the pairing can now run commands on this machine.")
+            sentences.append("Anyone who has the pairing can now run commands on this machine.")
         }
         let file = SettingSources.standardFile(environment) ?? "the configuration file"
         var reader = SettingReader(.bridge(flags: [:], environment, prefersFile: true))
         switch reader.givenName(Settings.relayURL.row) {
         case nil:
-            sentences.append("Write BRIDGE_RELAY_URL=https://… into \(file), and run `agent-bridge pair`.")
+            sentences.append("Add BRIDGE_RELAY_URL=https://… to \(file), and run `agent-bridge pair`.")
         case Settings.relayURL.row.name:
             sentences.append(
-                "BRIDGE_RELAY_URL is only set in this shell; write it into \(file), which all agents' hooks read."
+                "BRIDGE_RELAY_URL is set only in this shell; add it to \(file), which all agents' hooks read."
             )
         default: break
         }

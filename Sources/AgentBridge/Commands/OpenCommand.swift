@@ -1,9 +1,9 @@
 import Programs
 import PushSealing
 
-/// `agent-bridge open`: decrypts a text from `seal` or another sender.
+/// `agent-bridge open`: decrypts text from `seal` or another sender.
 enum OpenCommand {
-    /// Opens the given text, or that of standard input, and prints its content.
+    /// Opens the given text, or standard input, and prints its content.
     static func run(_ call: CommandCall) throws(ConfigurationError) -> ExitStatus {
         let configuration = try call.configuration(needsState: false)
         do throws(ExitStatus) {
@@ -36,9 +36,9 @@ enum OpenCommand {
         case .unsupportedVersion: "it was sealed in a format that this program doesn't know"
         case .unknownKey: "it was sealed for another pairing"
         case .notAuthentic:
-            "it was changed, or its type isn't \(type); name the type with --event-type or --kind"
+            "it was changed, or its type isn't \(type); specify the type with --event-type or --kind"
         case .badPadding, .badContent, .stale, .repeated:
-            "its sender sealed something else than a notification"
+            "it doesn't contain a notification"
         }
     }
 }

@@ -2,7 +2,7 @@ import JSON
 import Programs
 import PushSealing
 
-/// The content of a sealed text, for people and for programs.
+/// The content of sealed text, for people and for programs.
 struct OpenedText {
     private let message: SealedMessage
 
@@ -25,7 +25,7 @@ struct OpenedText {
         return fields.compactMap { name, value in
             guard let value else { return nil }
             let blanks = String(repeating: " ", count: width - name.utf8CodeUnitCount)
-            // A text of several lines stays in its column.
+            // Text with several lines stays in its column.
             let lines = value.split(separator: "\n", omittingEmptySubsequences: false).map {
                 TerminalText.safe(String($0))
             }
@@ -34,7 +34,7 @@ struct OpenedText {
         }.joined()
     }
 
-    /// One JSON object.
+    /// The content as one JSON object.
     var json: String {
         var writer = JSON.Writer()
         writer.beginObject()

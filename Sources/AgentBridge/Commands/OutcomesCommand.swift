@@ -2,7 +2,7 @@ import JSON
 import Programs
 import WebClient
 
-/// `agent-bridge outcomes`: what became of what was sent under the secret.
+/// `agent-bridge outcomes`: lists the outcomes of everything sent under the secret.
 enum OutcomesCommand {
     /// Reads the relay's list page by page, and prints it.
     static func run(_ call: CommandCall) throws(ConfigurationError) -> ExitStatus {
@@ -34,12 +34,12 @@ enum OutcomesCommand {
             }
             let isRead = StandardOutput.write(
                 isJSON ? list.json : list.text(.standardOutput(call.environment)))
-            if !list.isComplete { console.note("there are later outcomes; ask for fewer --hours") }
+            if !list.isComplete { console.note("later outcomes aren't shown; use fewer --hours") }
             return isRead ? .success : .output
         }
     }
 
-    /// Says why there is no list.
+    /// Explains why there is no list.
     private static func report(_ answer: RelayClient.Answer, _ console: Console) -> ExitStatus {
         switch answer {
         case .refused(let reason), .accepted(let reason):
@@ -69,15 +69,15 @@ struct OutcomeList {
         return cursor
     }
 
-    /// One JSON object per line, as the relay has them.
+    /// One JSON object per line, as the relay returned them.
     var json: String {
         outcomes.map { String(decoding: $0.encoded(), as: UTF8.self) + "\n" }.joined()
     }
 
-    /// A table.
+    /// The outcomes as a table.
     func text(_ style: OutputStyle) -> String {
         guard !outcomes.isEmpty else {
-            return "Nothing has ended in this time. The relay lists what ended some seconds ago.\n"
+            return "No outcomes in this period. The relay lists them after a few seconds.\n"
         }
         var table = TextTable([
             .init(heading: "TIME (UTC)"), .init(heading: "OUTCOME", widthMax: 40), .init(heading: "DEVICE"),
@@ -110,7 +110,7 @@ struct OutcomeList {
 
 extension BridgeCommand {
     static let outcomes = BridgeCommand(
-        "outcomes", "Show what became of what was sent: pushes, acknowledgements, replies.",
+        "outcomes", "List the outcomes of what was sent: pushes, acknowledgements, replies.",
         about: """
             Shows how each push of the last hours ended, and who acknowledged or replied, oldest first. It
             covers everything sent under the secret, also by other machines. The operator's RELAY_LOG decides

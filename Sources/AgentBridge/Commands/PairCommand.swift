@@ -6,7 +6,7 @@ import WebClient
 
 /// `agent-bridge pair`: shows the secret to a phone.
 enum PairCommand {
-    /// Prints the QR code and the link of the pairing; with `--json` only its JSON.
+    /// Prints the pairing's QR code and link; with `--json`, only its JSON.
     static func run(_ call: CommandCall) throws(ConfigurationError) -> ExitStatus {
         let (options, console) = (call.options, call.console)
         let configuration = try call.configuration(needsState: !options.has(.standalone))
@@ -35,7 +35,7 @@ enum PairCommand {
         if let warning = SecretFile.warning(configuration) { console.note("warning: \(warning)") }
         let pairing = try pairing(
             relay, secret, hosts, serverID: RelayClient.serverID(relay, secret.relaySecret))
-        // An image outlives a one-time code, so only the terminal shows it.
+        // An image outlives a one-time code, so only the terminal shows the code.
         let lasting = try image(of: link(of: pairing, options))
         if let path = options.text(.png), !write(lasting.png(), to: path, console) { return .output }
         if options.has(.rotate) { try rotate(configuration, secret, console) }
@@ -98,7 +98,7 @@ enum PairCommand {
         return pairing.link(scheme: options.text(.scheme) ?? Pairing.schemeDefault)
     }
 
-    /// Warns of relay addresses that would keep the phone from ringing.
+    /// Warns about relay addresses that would keep the phone from ringing.
     private static func warn(
         of relay: WebAddress, _ pairing: Pairing, _ options: CommandOptions, _ console: Console
     ) {
@@ -179,7 +179,8 @@ enum PairCommand {
     ) throws(ConfigurationError) {
         try SecretFile.replace(configuration, with: secret)
         console.note(
-            "the secret is new: pair all phones again. Phones with the old one get no more notifications.")
+            "the secret is new: pair all phones again. Phones with the old secret no longer get "
+                + "notifications.")
         // The running bridge, which owns the lock, read the old secret when it started.
         let free = try? QueueOwnership(directory: configuration.stateDirectory, patience: .zero)
         if free == nil { console.note("restart the running bridge, which still uses the old secret") }
@@ -211,13 +212,14 @@ enum PairCommand {
                     + "--rotate makes a secret with a key"
             }
         let opens =
-            pairing.code == nil ? "" : "\nOnce within five minutes, it also opens OpenCode and logs in to it."
+            pairing.code == nil
+            ? "" : "\nThe code also opens OpenCode and logs in to it once, within five minutes."
         return """
             relay   \(pairing.relayURL)
             server  \(pairing.hosts.joined(separator: ", "))
             texts   \(texts)
 
-            Keep the code secret: whoever has it gets these notifications and can send others.\(opens)
+            Keep the code secret: anyone who has it gets these notifications and can send others.\(opens)
             """
     }
 
@@ -264,7 +266,7 @@ extension CommandOption {
         "--local", "Allow addresses that no phone can reach, for an app on this machine.")
     static let noCode = CommandOption(
         "--no-code",
-        "Leave out OpenCode's one-time code, which whoever serves the relay's page could use.")
+        "Leave out OpenCode's one-time code, because the operator of the relay's page could use it.")
     static let png = CommandOption(
         "--png", .path, "Also write the code to a new file, which only you can read.")
     static let rotate = CommandOption("--rotate", "Create a new secret; all phones must be paired again.")

@@ -4,7 +4,7 @@ import PushSealing
 /// How events are sent: the relay, the secret, and whether texts are sealed.
 struct RelayAccess: Sendable {
     let relay: RelayClient
-    /// Seals the texts; `nil` if they stay readable.
+    /// Seals the texts; `nil` if they are sent readable.
     let sealer: Sealer?
     let secret: SharedSecret
     /// A warning about the secret's file.
@@ -12,7 +12,7 @@ struct RelayAccess: Sendable {
 
     /// Checks the settings and reads the secret.
     ///
-    /// - Parameter deadline: The time limit of a request.
+    /// - Parameter deadline: The timeout of a request.
     init(_ configuration: Configuration, deadline: Duration = Bounds.postDeadline) throws(ConfigurationError)
     {
         let address = try configuration.requireRelay()
@@ -35,10 +35,9 @@ struct RelayAccess: Sendable {
             resultKey: secret.key.map { SealedResult.Key($0) })
     }
 
-    /// The key to seal with; `nil` if texts stay readable.
+    /// The key to seal with; `nil` if texts are sent readable.
     ///
-    /// Once a key has been used, texts are sent readable only on explicit request: losing the key must not have that
-    /// effect.
+    /// Once a key has been used, texts are sent readable only on explicit request: losing the key must not expose them.
     static func key(_ secret: SharedSecret, _ configuration: Configuration) throws(ConfigurationError)
         -> PairingSecret?
     {

@@ -1,9 +1,9 @@
 import Programs
 import PushSealing
 
-/// `agent-bridge seal`: encrypts a text for a pairing's phones.
+/// `agent-bridge seal`: encrypts text for a pairing's phones.
 enum SealCommand {
-    /// Seals the text of the options, or of standard input, and prints the result.
+    /// Seals text from the options or from standard input, and prints the result.
     static func run(_ call: CommandCall) throws(ConfigurationError) -> ExitStatus {
         let configuration = try call.configuration(needsState: false)
         do throws(ExitStatus) {
@@ -32,7 +32,7 @@ enum SealCommand {
         } catch {
             switch error {
             case .tooLarge: console.note("the text is too long; shorten it")
-            case .invalid: console.note("no text was given: use --title or --body, or standard input")
+            case .invalid: console.note("no text given; use --title or --body, or standard input")
             case .unavailable:
                 console.note("OpenSSL cannot seal the text")
                 throw .software
@@ -41,7 +41,7 @@ enum SealCommand {
         }
     }
 
-    /// The text from standard input, without its line break at the end.
+    /// The text from standard input, without its final line break.
     private static func body(_ console: Console) throws(ExitStatus) -> String {
         guard TerminalPrompt.isPossible else { return try StandardInput.text(console) }
         guard case .line(let bytes) = TerminalPrompt.ask("Text: ", isShown: true) else { throw .interrupted }
@@ -81,7 +81,7 @@ extension CommandOption {
         }, "The notification's kind: 1 to 32 characters of a-z 0-9 _ -.")
 }
 
-/// The type that a text is sealed with: an event's, or a notification's kind.
+/// The type that text is sealed with: an event type, or a notification's kind.
 enum SealedType {
     static func require(_ call: CommandCall) throws(ExitStatus) -> String {
         switch (call.options.text(.eventType), call.options.text(.kind)) {
@@ -97,7 +97,7 @@ enum SealedType {
 
 /// The small texts that commands read from standard input.
 enum StandardInput {
-    /// All of it, without the white space around it.
+    /// All of standard input, without surrounding white space.
     static func text(_ console: Console) throws(ExitStatus) -> String {
         do throws(FileError) {
             let bytes = try SmallFile.readGiven(
@@ -116,13 +116,13 @@ enum StandardInput {
 
 /// The pairing for which a command seals or opens texts.
 enum PairingInput {
-    /// The settings that name it.
+    /// The settings that specify the pairing.
     static let settings = [
         Settings.pairing.row, Settings.relayURL.row, Settings.insecureRelay.row, Settings.relaySecretFile.row,
         Settings.stateDirectory.row, Settings.config.row,
     ]
 
-    /// The given pairing, or the bridge's own; prints the reason before it throws an exit status.
+    /// Returns the given pairing, or the bridge's own; on failure, prints the reason and throws an exit status.
     static func require(_ configuration: Configuration, _ console: Console) throws(ExitStatus)
         -> SealingPairing
     {

@@ -17,7 +17,7 @@ enum ServeCommand {
         let outbox: Outbox
         do throws(FileError) {
             guard let owner = try QueueOwnership(directory: configuration.stateDirectory) else {
-                console.note("another bridge serves with \(configuration.stateDirectory); stop it first")
+                console.note("another bridge is using \(configuration.stateDirectory); stop it first")
                 return .unavailable
             }
             ownership = owner

@@ -2,7 +2,7 @@ import Programs
 
 /// `agent-bridge test`.
 enum TestCommand {
-    /// Rings the phones once and explains the relay's answer.
+    /// Rings the phones once and explains the relay's response.
     static func run(_ call: CommandCall) throws(ConfigurationError) -> ExitStatus {
         let (configuration, console) = (try call.configuration(), call.console)
         let access = try RelayAccess(configuration)

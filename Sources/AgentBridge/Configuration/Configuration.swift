@@ -10,17 +10,17 @@ struct Configuration: Sendable {
     var relayCAFile: String?
     /// Whether to seal texts; `nil` means that texts are sealed if the secret has a key.
     var seals: Bool?
-    /// Whether relay and Apple see a keyed hash in place of a session's ID.
+    /// Whether the relay and Apple see a keyed hash instead of a session's ID.
     var hidesSessions = false
-    /// The addresses of the server for phones: hosts with or without a port, or URLs.
+    /// The server's addresses for phones: hosts with or without a port, or URLs.
     var advertisedHosts: [String] = []
     let stateDirectory: String
     var options = RunModel.Options()
-    /// The longest time without a byte of the event stream.
+    /// How long the event stream may be silent.
     var streamSilenceMax = Bounds.streamSilenceMax
     /// Which events don't ring while someone is typing at this machine.
     var quiet = QuietRule(time: .zero)
-    /// Whether hooks ring for the ends of headless runs.
+    /// Whether hooks ring when headless runs end.
     var ringsHeadless = false
     /// Whether replies from phones answer permissions.
     var allowsReplies = false
@@ -28,7 +28,7 @@ struct Configuration: Sendable {
     var answerWait = Bounds.answerWait
     /// The interval at which permissions ring again until someone answers; zero to ring once.
     var repeatEvery: Duration = .zero
-    /// The minimum interval between states for Live Activities; zero for no states.
+    /// The minimum interval between states for Live Activities; zero disables them.
     var activityInterval: Duration = .zero
     var isVerbose = false
 
@@ -78,7 +78,7 @@ struct Configuration: Sendable {
         guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
     }
 
-    /// Returns the relay, or throws the setting to set.
+    /// Returns the relay, or throws an error that says which setting to set.
     func requireRelay() throws(ConfigurationError) -> WebAddress {
         if let relay { return relay }
         throw ConfigurationError(["set --relay-url to the relay's address, such as https://relay.example.org"]

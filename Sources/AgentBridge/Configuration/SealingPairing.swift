@@ -5,7 +5,7 @@ struct SealingPairing: Sendable {
     let serverID: String?
     let key: NotificationKey
 
-    /// Parses a link or JSON; one without a key has `key` missing.
+    /// Parses a pairing link or its JSON; throws `missing("key")` if it has no key.
     init(parsing text: String) throws(PairingFailure) {
         let pairing = try Pairing(parsing: text)
         guard let secret = pairing.key else { throw .missing("key") }

@@ -4,8 +4,8 @@ extension SettingSources {
     /// The bridge's settings: flags take precedence over variables, and variables over the file.
     ///
     /// - Parameters:
-    ///   - prefersFile: Whether the file takes precedence over variables, as for hooks: Codex calls them with the
-    ///     environment of its first process.
+    ///   - prefersFile: Whether the file takes precedence over variables. Hooks need this, because Codex calls them
+    ///     with the environment of its first process.
     ///   - read: Reads a file.
     static func bridge(
         flags: [String: String], _ environment: [String: String], prefersFile: Bool = false,
@@ -46,6 +46,6 @@ extension SettingReader {
 }
 
 extension ConfigurationError {
-    /// Problems with settings or with the files that they name.
+    /// Problems with settings or with the files that settings refer to.
     init(_ problems: [String]) { self.init(problems, command: "agent-bridge") }
 }

@@ -13,7 +13,7 @@ enum Settings {
         advertiseHost.row, debug.row, config.row, pairing.row,
     ]
 
-    /// The beginning of every variable.
+    /// The prefix of every variable.
     static let prefix = "BRIDGE_"
 
     // MARK: Servers
@@ -38,7 +38,7 @@ enum Settings {
     static let relaySecretFile = Setting(
         "BRIDGE_RELAY_SECRET_FILE", .servers, optional: .path,
         unset: "secret in the state directory, created at the first start", flag: "--relay-secret-file",
-        "The file with the secret that phones and bridge share.")
+        "The file with the secret that the phones and the bridge share.")
     static let relayCAFile = Setting(
         "BRIDGE_RELAY_CA_FILE", .servers, optional: .path, unset: "the system's", flag: "--relay-ca-file",
         "The PEM certificates to trust for the relay.")
@@ -75,7 +75,7 @@ enum Settings {
         "BRIDGE_ANSWER_WAIT", .notifications,
         .whole("SECONDS", of: .seconds(1), 1...Int(Bounds.answerWaitMax.components.seconds)),
         default: Bounds.answerWait, flag: "--answer-wait",
-        "How long a hook waits for the phone if the terminal asks only afterwards: Codex, sub-agents of Claude Code."
+        "How long a hook waits for the phone before the terminal asks (Codex and Claude Code's sub-agents)."
     )
     static let repeatEvery = Setting(
         "BRIDGE_REPEAT", .notifications,
@@ -100,7 +100,7 @@ enum Settings {
 
     static let stateDirectory = Setting(
         "BRIDGE_STATE_DIRECTORY", .program, optional: .path, unset: "agent-bridge in $XDG_STATE_HOME",
-        flag: "--state-directory", "The directory of secret and queue.")
+        flag: "--state-directory", "The directory for the secret and the queue.")
     static let debug = Setting(
         "BRIDGE_DEBUG", .program, .onOff, default: false, flag: "--debug", impliedValue: true,
         "Explain why something rings or doesn't.")
@@ -126,7 +126,7 @@ extension SettingGroup {
 }
 
 extension SettingType where Value == Bool {
-    /// On or off, or another word for it.
+    /// On or off, or a synonym.
     static let onOff = SettingType(
         accepts: "on or off", form: .suggested("on|off", ["on", "off"]),
         parse: { text in
@@ -140,7 +140,7 @@ extension SettingType where Value == Bool {
 }
 
 extension SettingType where Value == Duration {
-    /// A whole number of a unit.
+    /// A duration as a whole number of units.
     static func whole(_ name: String, of unit: Duration, _ range: ClosedRange<Int>) -> SettingType {
         let number = SettingType<Int>.integer(range, name)
         return SettingType(
@@ -191,7 +191,7 @@ extension SettingType where Value == [String] {
 }
 
 extension SettingType where Value == SealingPairing {
-    /// A pairing link, or the JSON in it, with a key.
+    /// A pairing link, or its JSON, with a key.
     static let pairing = SettingType(
         accepts: "a pairing link or its JSON, with a key",
         parse: { text in

@@ -3,13 +3,13 @@ import PushSealing
 
 /// A hook's output for a person's reply, in the agent's own format.
 ///
-/// As recorded with Claude Code 2.1.197 and Codex 0.169.0. Never `interrupt`, which would abort a tool that was allowed
-/// at the desk meanwhile.
+/// The formats were recorded with Claude Code 2.1.197 and Codex 0.169.0. The output never contains `interrupt`, which
+/// would abort a tool that was allowed at the desk in the meantime.
 enum AgentDecision {
     /// The output; `nil` if the request doesn't offer the reply.
     ///
-    /// - Parameter addsRules: Whether `always` may add rules. Claude Code adds them even if the request was answered
-    ///   meanwhile.
+    /// - Parameter addsRules: Whether `always` may add rules. Claude Code adds them even if the request was answered in
+    ///   the meantime.
     static func output(_ reply: RequestReply, to request: AgentRequest, addsRules: Bool) -> JSON.Value? {
         guard request.offer.includes(reply) else { return nil }
         switch (request.agent, request.kind) {
@@ -55,7 +55,7 @@ enum AgentDecision {
         }
     }
 
-    /// Answers for a model whose question can only be refused.
+    /// The answers as text for the model, because a hook of Codex can only refuse a question.
     private static func answers(to questions: [String], _ answers: [[String]]) -> String {
         let lines = zip(questions, answers).map { "Question: \($0)\nAnswer: \($1.joined(separator: ", "))" }
         return "The user has answered from their phone. Don't ask again.\n" + lines.joined(separator: "\n")

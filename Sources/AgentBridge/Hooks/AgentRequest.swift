@@ -1,12 +1,12 @@
 import JSON
 import PushSealing
 
-/// A request of an agent that a phone can answer, read from a hook's input.
+/// An agent's request that a phone can answer, read from a hook's input.
 struct AgentRequest: Sendable, Equatable {
     enum Kind: Sendable, Equatable {
-        /// A use of a tool, and the rules that the agent offers to add with `always`.
+        /// A use of a tool, with the rules that the agent offers to add for `always`.
         case permission(rules: [PermissionRule])
-        /// A plan, which the agent then carries out.
+        /// A plan that the agent carries out once it is approved.
         case plan
         case questions([SealedMessage.Question])
     }
@@ -16,7 +16,7 @@ struct AgentRequest: Sendable, Equatable {
     let session: String
     let tool: String
     let input: JSON.Value
-    /// What a person decides, whole.
+    /// The full text of what a person decides.
     let text: String
     /// The SHA-256 of what the agent asks.
     let digest: String
@@ -59,7 +59,7 @@ struct AgentRequest: Sendable, Equatable {
         self.session = session
         self.tool = tool
         self.input = given
-        // Claude Code asks for a sub-agent in the background only after its hook has ended.
+        // For a background sub-agent, Claude Code asks only after its hook has ended.
         blocksTerminal = agent == .codex || input["agent_id"] != nil
         text = Self.text(kind, tool, given, input, host)
         let asked = ["agent_id", "cwd", "session_id", "tool_name", "tool_input", "permission_suggestions"]
@@ -69,7 +69,7 @@ struct AgentRequest: Sendable, Equatable {
     private static func text(
         _ kind: Kind, _ tool: String, _ given: JSON.Value, _ input: JSON.Value, _ host: String
     ) -> String {
-        // What the bridge says comes first: lines of the agent's could look like it.
+        // The bridge's own lines come first, because lines from the agent could imitate them.
         var lines: [String] = []
         var asked = RequestText.lines(of: given, without: RequestText.description)
         let directory = RequestText.line(input["cwd"]?.string ?? "unknown")
@@ -111,12 +111,13 @@ struct AgentRequest: Sendable, Equatable {
 struct PermissionRule: Sendable, Equatable {
     /// The suggestion as the agent wrote it.
     let suggestion: JSON.Value
-    /// The rule for people: `Bash(git push) in this project, for you`.
+    /// The rule in words for people: `Bash(git push) in this project, for you`.
     let words: String
 
-    /// The suggestions that only allow listed uses of tools.
+    /// The suggestions that only allow specific uses of tools.
     ///
-    /// Others would change the whole session's mode or directories. A member that this version doesn't know could, too.
+    /// Other suggestions would change the whole session's mode or directories, as could members unknown to this
+    /// version.
     static func offered(in input: JSON.Value) -> [PermissionRule] {
         (input["permission_suggestions"]?.array ?? []).compactMap(PermissionRule.init)
     }
@@ -146,7 +147,7 @@ struct PermissionRule: Sendable, Equatable {
         let content = rule["ruleContent"]
         guard members.count == (content == nil ? 1 : 2) else { return nil }
         guard let content else { return "every use of \(RequestText.line(tool))" }
-        // Without content, the agent could read the rule as every use.
+        // Without content, the agent could take the rule to allow every use.
         guard let text = content.string, text.contains(where: { !$0.isWhitespace }) else { return nil }
         return "\(RequestText.line(tool))(\(RequestText.line(text)))"
     }

@@ -2,8 +2,8 @@ import JSON
 
 /// Claude Code's hooks: JSON on standard input (settings.json, `hooks`).
 ///
-/// One prompt can call several hooks: `PreToolUse` with the call's identifier, then `PermissionRequest` with the same tool
-/// and input, and six seconds later `Notification` with neither. All of them name the run (`prompt_id`).
+/// One prompt can call several hooks: `PreToolUse` with the call's identifier, then `PermissionRequest` with the same
+/// tool and input, and six seconds later `Notification` with neither. All of them contain the run's ID (`prompt_id`).
 enum ClaudeCodeHook {
     static func read(_ input: JSON.Value, _ showsCommands: Bool) -> HookVerdict {
         guard let name = input["hook_event_name"]?.string else {
@@ -58,7 +58,7 @@ enum ClaudeCodeHook {
         }
     }
 
-    /// A prompt can end several times if another hook lets the agent continue: then the texts differ.
+    /// A prompt can end several times if another hook makes the agent continue; the ends then differ in their texts.
     private static func end(_ input: JSON.Value) -> HookEvent.Identity {
         let text = input.words("last_assistant_message") ?? ""
         return input.words("prompt_id").map { .mark("\($0)\n\(text)") } ?? .call
@@ -70,18 +70,18 @@ enum ClaudeCodeHook {
         }
     }
 
-    /// The kind of a run's request; notifications have no further details.
+    /// Identifies a run's request by its kind, because notifications have no further details.
     private static func request(_ input: JSON.Value, _ kind: String) -> String {
         "\(kind) \(input.words("prompt_id") ?? "")"
     }
 
-    /// A use of a tool, identified as both `PreToolUse` and `PermissionRequest` describe it.
+    /// Identifies a use of a tool by what `PreToolUse` and `PermissionRequest` have in common.
     private static func call(_ input: JSON.Value) -> String {
         let members = ["prompt_id", "agent_id", "tool_name", "tool_input"]
         return "call " + Fingerprint.hex(input, members: members, count: 40)
     }
 
-    /// The question of a tool that asks a person; `nil` for other tools.
+    /// The question that a tool asks a person; `nil` for other tools.
     private static func question(_ input: JSON.Value, _ showsCommands: Bool) -> String? {
         switch input["tool_name"]?.string {
         case "AskUserQuestion": input.question(input.firstQuestion, showsCommands)

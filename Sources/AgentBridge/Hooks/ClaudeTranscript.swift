@@ -2,26 +2,26 @@ import Glibc
 import JSON
 import Programs
 
-/// The end of a Claude Code session's transcript, in which a use of a tool has a result once it was answered.
+/// The end of a Claude Code session's transcript, where a use of a tool has a result once its request was answered.
 ///
 /// Claude Code doesn't tell a waiting hook that its request was allowed at the desk.
 struct ClaudeTranscript: Sendable {
     /// A request's state according to the transcript.
     enum State: Sendable, Equatable {
         case open, answered
-        /// The transcript can't be read, or doesn't have the request, as for sub-agents.
+        /// The transcript can't be read, or doesn't contain the request, as with sub-agents.
         case unknown
     }
 
     private let path: String?
     private let input: JSON.Value
     private let start: off_t
-    /// The file's size at the request's beginning.
+    /// The file's size when the request began.
     let sizeAtStart: off_t
-    /// How many uses of the tool with this input had a result before.
+    /// How many earlier uses of the tool with this input already had a result.
     private let before: Int
 
-    /// Remembers the state at the request's beginning.
+    /// Records the transcript's state when the request begins.
     init(_ input: JSON.Value) {
         self.input = input
         path = input["transcript_path"]?.string
@@ -56,7 +56,7 @@ struct ClaudeTranscript: Sendable {
         var uses: Set<String> = []
         var results: Set<String> = []
         for line in bytes.split(separator: UInt8(ascii: "\n")) {
-            // The first line can be the end of one.
+            // The first line may be incomplete.
             guard let entry = try? JSON.parse(Array(line), maxBytes: bytes.count, loneSurrogates: .replaced)
             else { continue }
             for part in entry["message"]?["content"]?.array ?? [] {
@@ -75,7 +75,7 @@ struct ClaudeTranscript: Sendable {
         return (uses.count - answered, answered)
     }
 
-    /// The file from a position; `nil` if it isn't a file, or if it has grown too much since.
+    /// Reads the file from a position; `nil` if it isn't a regular file or has grown too much since.
     private static func read(_ path: String, _ start: off_t) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }

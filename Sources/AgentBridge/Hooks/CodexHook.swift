@@ -1,8 +1,8 @@
 import JSON
 
-/// Codex: hooks pass JSON on standard input (hooks.json), `notify` passes it as the last argument.
+/// Codex's hooks: JSON on standard input (hooks.json); `notify` passes it as the last argument.
 enum CodexHook {
-    /// The beginning of the request, in a separate thread, with which Codex has a model generate a session's title.
+    /// The beginning of Codex's request, in a separate thread, to generate a session's title with a model.
     private static let titleRequest = "Generate a concise, single-line task title"
 
     static func read(_ input: JSON.Value, _ showsCommands: Bool) -> HookVerdict {
@@ -36,9 +36,9 @@ enum CodexHook {
         }
     }
 
-    /// The first end of a turn is identified by the turn, as in `notify`, because the two may have different texts.
+    /// Identifies the first end of a turn by the turn, as for `notify`, because their texts may differ.
     ///
-    /// Later ends, after another hook let the agent continue, have separate identities.
+    /// Later ends, after another hook made the agent continue, have separate identities.
     private static func end(_ input: JSON.Value) -> HookEvent.Identity {
         let text = input.words("last_assistant_message") ?? ""
         guard let turn = input.words("turn_id") else { return .call }

@@ -2,9 +2,9 @@ import JSON
 
 /// Gemini CLI's hooks: JSON on standard input (settings.json, `hooks`).
 ///
-/// `timestamp` is when Gemini CLI called its hooks; all hooks of one occasion get the same value.
+/// `timestamp` is when Gemini CLI called its hooks; all hooks for the same event get the same value.
 enum GeminiHook {
-    /// The answer in `AfterAgent` if the turn failed or was cancelled.
+    /// The answer that `AfterAgent` contains if the turn failed or was cancelled.
     private static let noAnswer = "[no response text]"
 
     static func read(_ input: JSON.Value, _ showsCommands: Bool) -> HookVerdict {
@@ -38,12 +38,14 @@ enum GeminiHook {
         }
     }
 
-    /// The tool for questions, whose text only `BeforeTool` has; it precedes each notification about one.
+    /// The tool that asks questions.
+    ///
+    /// Only `BeforeTool`, which precedes each notification about a question, has its text.
     private static let askUser = "ask_user"
 
-    /// The request's text.
+    /// The text of a permission request.
     ///
-    /// Not the notification's own message, which contains file names.
+    /// Doesn't use the notification's own message, because it contains file names.
     private static func permission(_ details: JSON.Value, _ showsCommands: Bool) -> String? {
         func shown(_ name: String, _ member: String, or plain: String) -> String {
             guard showsCommands, let text = details.words(member) else { return plain }
@@ -63,7 +65,8 @@ enum GeminiHook {
     }
 }
 
-/// Any other program: an object with any of `eventType`, `session`, `title`, `body` and `id`, or nothing at all.
+/// Any other program's input: an object with any of `eventType`, `session`, `title`, `body` and `id`, or nothing at
+/// all.
 enum GenericHook {
     static func read(_ input: JSON.Value?) -> HookVerdict {
         guard let input else {

@@ -4,10 +4,10 @@ import Programs
 
 /// Distinguishes runs started by a program, such as `claude -p`, from those that a person watches.
 enum HeadlessRun {
-    /// Whether the run that called a hook has no one watching it.
+    /// Whether nobody is watching the run that called a hook.
     ///
     /// - Parameters:
-    ///   - transcript: The first line of a file.
+    ///   - transcript: Reads the first line of a file.
     ///   - ancestors: The hook's ancestor processes, nearest first.
     static func isHeadless(
         _ agent: HookAgent, _ input: JSON.Value, _ environment: [String: String],
@@ -19,8 +19,8 @@ enum HeadlessRun {
             // `cli` at a terminal, `claude-vscode` in an editor, `sdk-cli` for `-p`, `sdk-ts`, `sdk-py`.
             return environment["CLAUDE_CODE_ENTRYPOINT"]?.hasPrefix("sdk") ?? false
         case .codex:
-            // Hooks run in a daemon, so neither their environment nor their ancestors show this. `notify` names the
-            // client, and so does the beginning of a session's file.
+            // Codex runs hooks in a daemon, so neither their environment nor their ancestors show this. `notify` names
+            // the client, as does the first line of a session's file.
             if let client = input["client"]?.string { return client == codexExec }
             guard let path = input.words("transcript_path") else { return false }
             return transcript(path)?["payload"]?["originator"]?.string == codexExec

@@ -10,7 +10,7 @@ enum HookAgent: String, CaseIterable, Sendable {
         self.init(rawValue: name == "claude" ? HookAgent.claudeCode.rawValue : name)
     }
 
-    /// Its name for people.
+    /// The agent's name for people.
     var name: String {
         switch self {
         case .claudeCode: "Claude Code"
@@ -22,7 +22,7 @@ enum HookAgent: String, CaseIterable, Sendable {
 
     /// The output that the agent expects: an object without decisions, or nothing.
     ///
-    /// Gemini CLI and Codex parse their hooks' output; Codex reads nothing from `notify`, whose input is an
+    /// Gemini CLI and Codex parse their hooks' output; Codex ignores the output of `notify`, whose input is an
     /// argument.
     ///
     /// - Parameter hasArgument: Whether the input is an argument.
@@ -35,18 +35,18 @@ enum HookAgent: String, CaseIterable, Sendable {
     }
 }
 
-/// Whether someone watches an agent's run.
+/// Whether someone is watching an agent's run.
 enum HookRun: Sendable, Equatable {
-    /// A person sits at the agent.
+    /// A person is sitting at the agent.
     case attended
-    /// A program started it, such as `claude -p`; its end rings with `--headless`.
+    /// A program started the run, for example with `claude -p`; its end rings only with `--headless`.
     case headless(rings: Bool)
 }
 
-/// The meaning of a hook's input: a pure function of it.
+/// The meaning of a hook's input: a pure function of the input.
 enum HookVerdict: Sendable, Equatable {
     case ring(HookEvent)
-    /// It doesn't ring, for this reason.
+    /// The event doesn't ring, for this reason.
     case silent(String)
 
     /// Interprets the input of an agent's hook; `nil` means no input.
@@ -61,31 +61,31 @@ enum HookVerdict: Sendable, Equatable {
             case .generic: GenericHook.read(input)
             }
         guard case .ring(let event) = verdict, case .headless(let rings) = run else { return verdict }
-        guard event.type != .permission else { return .silent("a headless run asks for no permission") }
+        guard event.type != .permission else { return .silent("headless runs don't ask for permission") }
         return rings ? verdict : .silent("headless runs ring only with --headless")
     }
 }
 
 /// Something that happened in another agent.
 struct HookEvent: Sendable, Equatable {
-    /// Distinguishes it from other events of its type and session.
+    /// Distinguishes the event from others of its type and session.
     enum Identity: Sendable, Equatable {
         /// Every call is a separate event.
         case call
-        /// The agent's identifier: calls with the same one ring once.
+        /// The agent's identifier: calls with the same identifier ring once.
         case mark(String)
     }
 
     let type: EventType
-    /// The agent's session; hooks without one share a session.
+    /// The agent's session; hooks without a session share one.
     let session: String
     var identity = Identity.call
     /// The directory in which the agent works, or another title.
     var title: String?
     var body: String?
-    /// The announcements that make later hooks of the session recognize the same event.
+    /// The announcement by which later hooks of the session recognize the same event.
     var announces: String?
-    /// The announcement by which an earlier hook of the session may already have reported it.
+    /// The announcement by which an earlier hook of the session may already have reported the event.
     var echoes: String?
 
     /// The session at the relay: the agent's, or its hash if the relay would refuse it.
@@ -94,7 +94,7 @@ struct HookEvent: Sendable, Equatable {
             ?? SessionID("\(agent.rawValue):\(Fingerprint.hex(session, count: 40))")
     }
 
-    /// The ring for it.
+    /// The ring for the event.
     ///
     /// - Parameter call: Distinguishes calls without an identifier.
     func ring(_ agent: HookAgent, call: String) -> Ring? {

@@ -4,7 +4,7 @@ import Programs
 /// The file `hook-faults` in the state directory: why each agent's last hook couldn't ring, for `agent-bridge
 /// check`.
 ///
-/// Agents hide their hooks' output. A line is milliseconds since 1970, the agent and a sentence.
+/// Agents hide their hooks' output. Each line contains milliseconds since 1970, the agent and a sentence.
 struct HookFaults: Sendable {
     private let path: String
 
@@ -34,7 +34,7 @@ struct HookFaults: Sendable {
             try SmallFile.createDirectory(SmallFile.parent(of: path))
             try SmallFile.replace(path, with: Array(text.utf8))
         } catch {
-            // A directory that can't be written is reported by `check` itself.
+            // `check` itself reports an unwritable directory.
         }
         return sentence != nil
     }
@@ -50,7 +50,7 @@ struct HookFaults: Sendable {
         }
     }
 
-    /// `5 minutes`.
+    /// An age in words, such as `5 minutes`.
     private static func age(_ milliseconds: EpochMilliseconds) -> String {
         let minutes = max(0, milliseconds / 60_000)
         if minutes < 120 { return "\(minutes) minutes" }

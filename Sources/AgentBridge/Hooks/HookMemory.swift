@@ -5,20 +5,20 @@ import Programs
 /// The file `hooks` in the state directory: the reports of hooks, so that a prompt that triggers several
 /// hooks rings once.
 ///
-/// A line is `known HASH`, an announcement, or `rang MILLISECONDS HASH`, a ring of a session.
+/// Each line is `known HASH` for an announcement, or `rang MILLISECONDS HASH` for a session's ring.
 struct HookMemory: Sendable {
     private let path: String
 
     /// Whether an event rings.
     enum Decision: Sendable, Equatable {
         case rings
-        /// Another hook has already reported it.
+        /// Another hook has already reported the event.
         case isKnown
-        /// Its session has rung too often within ``Bounds/hookFloodWindow``.
+        /// The session has rung too often within ``Bounds/hookFloodWindow``.
         case floods
     }
 
-    /// The file in a directory, which is created.
+    /// Uses the file in a directory, which is created if necessary.
     init(directory: String) throws(FileError) {
         try SmallFile.createDirectory(directory)
         path = directory + "/hooks"
@@ -52,7 +52,7 @@ struct HookMemoryContents: Sendable {
     private var known: [String] = []
     private var rings: [(at: EpochMilliseconds, hash: String)] = []
 
-    /// Reads lines; others are skipped.
+    /// Parses lines; invalid ones are skipped.
     init(_ text: String = "") {
         for line in text.split(separator: "\n") {
             let words = line.split(separator: " ")

@@ -26,9 +26,9 @@ struct HookSettings: Sendable {
     let agent: HookAgent
     /// The agent's name in commands.
     let name: String
-    /// The variable that names the agent's directory.
+    /// The environment variable that sets the agent's directory.
     private let variable: String?
-    /// The agent's directory in the user's.
+    /// The agent's directory, relative to the user's home.
     private let directory: String
     private let file: String
     let hooks: [Hook]
@@ -60,10 +60,10 @@ struct HookSettings: Sendable {
         [claudeCode, codex, gemini].first { $0.agent == agent }
     }
 
-    /// The file's path for messages.
+    /// The file's path as shown in messages.
     var place: String { "~/\(directory)/\(file)" }
 
-    /// The file; `nil` without a home.
+    /// The file's path; `nil` without a home directory.
     func path(_ environment: [String: String]) -> String? {
         if let given = variable.flatMap({ environment[$0] }), given.hasPrefix("/") {
             return given + "/" + file
@@ -74,7 +74,7 @@ struct HookSettings: Sendable {
 
     // MARK: Changes
 
-    /// Whether hooks of the agent can return a person's answer.
+    /// Whether the agent's hooks can return a person's answer.
     var canAnswer: Bool { hooks.contains { $0.part == .answers } }
 
     /// The settings with the bridge's hook added to each event that lacks it; everything else stays.
@@ -154,7 +154,7 @@ struct HookSettings: Sendable {
         .Value]
     {
         if let groups = value.array { return groups }
-        throw HookSettingsError(sentence: "its hooks of \(Console.safe(event)) aren't a list")
+        throw HookSettingsError(sentence: "its hooks for \(Console.safe(event)) aren't a list")
     }
 
     private static func commands(_ group: JSON.Value) -> [JSON.Value] { group["hooks"]?.array ?? [] }
@@ -171,7 +171,7 @@ struct HookSettings: Sendable {
     /// Whether a hook of the bridge waits for answers.
     private static func answers(_ hook: JSON.Value) -> Bool { words(hook).contains("--answer") }
 
-    /// The words of a hook's command, paths by their last part.
+    /// The words of a hook's command, with paths reduced to their last component.
     private static func words(_ hook: JSON.Value) -> [String] {
         (hook["command"]?.string ?? "").split { $0.isWhitespace }.map { word in
             String(word.filter { $0 != "\"" && $0 != "'" }.split(separator: "/").last ?? "")

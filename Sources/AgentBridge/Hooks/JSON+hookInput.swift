@@ -2,13 +2,13 @@ import JSON
 
 /// The common parts of the agents' inputs.
 extension JSON.Value {
-    /// A member that is a non-empty text.
+    /// A member's value if it is a non-empty string.
     func words(_ name: String) -> String? {
         guard let text = self[name]?.text, text.contains(where: { !$0.isWhitespace }) else { return nil }
         return text
     }
 
-    /// The last part of the directory in which an agent works, and the agent.
+    /// The last component of the agent's directory, and the agent's name.
     func place(_ agent: HookAgent) -> String {
         guard let folder = words("cwd")?.split(separator: "/").last else { return agent.name }
         return "\(folder) (\(agent.name))"
@@ -30,7 +30,7 @@ extension JSON.Value {
     /// The first question of a tool that asks a person.
     var firstQuestion: String? { self["tool_input"]?["questions"]?.array?.first?.words("question") }
 
-    /// The question, or a sentence that there is one.
+    /// The question, or a sentence saying that there is one.
     func question(_ text: String?, _ showsCommands: Bool) -> String {
         showsCommands ? text ?? "Has a question." : "Has a question."
     }

@@ -2,10 +2,10 @@ import Glibc
 import JSON
 import Programs
 
-/// A file in the directory `asked` of the state directory while a hook waits for a reply.
+/// A file in the state directory's folder `asked` that exists while a hook waits for a reply.
 ///
-/// It exists as long as the request may be answered from the phone. Other hooks of the agent remove it when they see
-/// that the request is over, and the waiting hook when it takes a reply: only one of them succeeds.
+/// As long as it exists, the request may be answered from the phone. The agent's other hooks remove it when they see
+/// that the request is over, and the waiting hook removes it when it accepts a reply: only one of them succeeds.
 struct OpenAsk: Sendable {
     private let path: String
 
@@ -28,7 +28,7 @@ struct OpenAsk: Sendable {
     /// Whether no other hook has seen the request's end.
     var isOpen: Bool { SmallFile.exists(path) }
 
-    /// Ends the request; false if it was over.
+    /// Ends the request; false if it was already over.
     func close() -> Bool { unlink(path) == 0 }
 
     /// Removes the files of requests that a hook's input shows to be over.
@@ -50,16 +50,17 @@ struct OpenAsk: Sendable {
         Fingerprint.hex("\(agent.rawValue)\n\(input["session_id"]?.string ?? "")", count: 16)
     }
 
-    /// A use of a tool.
+    /// Identifies a use of a tool.
     ///
-    /// Afterwards, a question's input has the answers, too, and a plan's may have been edited.
+    /// Leaves out the input of questions and plans, because it changes: answers are added to a question, and a plan may
+    /// be edited.
     private static func call(_ input: JSON.Value) -> String {
         let isChanged = ["AskUserQuestion", "ExitPlanMode"].contains(input["tool_name"]?.string)
         return Fingerprint.hex(
             input, members: ["agent_id", "tool_name"] + (isChanged ? [] : ["tool_input"]), count: 16)
     }
 
-    /// Removes what hooks left that were killed.
+    /// Removes files left behind by hooks that were killed.
     private static func removeOld(in directory: String) {
         let oldest = time(nil) - Int(Bounds.agentTimeout.components.seconds)
         for name in names(in: directory) {

@@ -1,13 +1,13 @@
 import JSON
 
-/// The last steps from a person's reply to the agent's decision, which end without one in any doubt.
+/// The last steps from a person's reply to the agent's decision; when in doubt, they end without a decision.
 struct ReplyUse {
     let request: AgentRequest
-    /// Why nobody wants a decision any more; `nil` as long as somebody does.
+    /// Why a decision is no longer wanted; `nil` while one is.
     let over: () -> ReplyFate?
     /// The request's state in the agent's own records.
     let state: () -> ClaudeTranscript.State
-    /// Logs a decision, or why there is none; false if it can't.
+    /// Logs a decision, or why there is none; false if logging fails.
     let record: (String) -> Bool
     /// Gives the agent its decision; false if nobody reads it.
     let print: (JSON.Value) -> Bool
@@ -21,10 +21,10 @@ struct ReplyUse {
         guard let output = AgentDecision.output(reply, to: request, addsRules: addsRules) else {
             return leave(.refused("not_offered"))
         }
-        // Nothing is allowed without a trace.
+        // Nothing is allowed without a log entry.
         let word = isLess ? RequestReply.Choice.once : reply.choice
         guard record(word.rawValue) || reply.choice == .reject else { return leave(.refused("not_recorded")) }
-        // The log takes its time, and somebody may have answered at the desk meanwhile.
+        // Logging takes time, and somebody may have answered at the desk in the meantime.
         let now = state()
         if let fate = ended(now) { return leave(fate) }
         guard !addsRules || now == .open else { return leave(.answeredElsewhere) }

@@ -9,7 +9,7 @@ enum SettingsText {
         lines(value, indent).joined(separator: "\n") + "\n"
     }
 
-    /// A text's indentation; two spaces if it can't be determined.
+    /// The text's indentation; two spaces if it can't be determined.
     static func indent(of text: String) -> String {
         let line = text.split(separator: "\n").dropFirst().first ?? ""
         let found = line.prefix { $0 == " " || $0 == "\t" }
@@ -42,7 +42,7 @@ enum SettingsText {
         return result + [end]
     }
 
-    /// The lines to remove from and add to a text, with three lines of context; empty if there are none.
+    /// The lines to remove from and add to a text, with three lines of context; empty if the texts are equal.
     static func difference(from old: String, to new: String) -> [String] {
         let (before, after) = (old.split(separator: "\n"), new.split(separator: "\n"))
         var removed: Set<Int> = []

@@ -9,7 +9,7 @@ enum BridgeEvent: Sendable, Equatable {
     case lookUpFailed(SessionID)
     /// A session was deleted.
     case deleted(SessionID)
-    /// A run began or continues; `api` is the one it uses, unless that is the server's own.
+    /// A run began or continues; `api` is the API that it uses, `nil` for the server's own.
     case busy(SessionID, directory: String?, api: Generation? = nil)
     /// A run reported an error, before its end (1.x).
     ///
@@ -19,15 +19,15 @@ enum BridgeEvent: Sendable, Equatable {
     ///
     /// `mark` identifies the end, if the server numbers it.
     case settled(SessionID, Outcome?, mark: String?, api: Generation? = nil)
-    /// A run waits before it queries the model again (1.x).
+    /// A run is waiting before it queries the model again (1.x).
     case retries(SessionID, Retry)
-    /// A session's list of todos changed.
+    /// A session's to-do list changed.
     case todos(SessionID, TodoCount)
     /// The agent made a request.
     case opened(Request)
     /// A request was answered or withdrawn.
     case closed(RequestID)
-    /// The server's state after a connection.
+    /// The server's state after connecting.
     case snapshot(Snapshot)
     /// The server's process has ended, and no other has taken its place.
     case serverGone
@@ -52,15 +52,15 @@ enum Listing: Sendable, Equatable {
     case listed, notListed
     /// The server can't produce the list, so only events report requests.
     case unlistable
-    /// No answer.
+    /// The server didn't answer.
     case unknown
 }
 
-/// A permission, a question or a form that waits for a person.
+/// A permission, a question or a form that is waiting for a person.
 struct Request: Sendable, Equatable {
     enum Kind: String, Sendable, Equatable { case permission, question, form }
 
-    /// The call of a tool that waits for an answer (1.x).
+    /// The tool call that is waiting for an answer (1.x).
     struct Call: Sendable, Equatable {
         let message: String
         let id: String
@@ -74,14 +74,14 @@ struct Request: Sendable, Equatable {
     var action: String?
     /// The request's content: a permission's command, or a question.
     var detail: String?
-    /// What phones can answer; empty for permissions, and if they can't answer it all.
+    /// The questions that phones can answer; empty for permissions, and if phones can't answer them all.
     var questions: [SealedMessage.Question] = []
-    /// The fields of a form, for its answer.
+    /// The fields of a form, from which its answer is made.
     var fields: [FormField] = []
     /// The MCP server that asks, if no session does.
     var asker: String?
     var call: Call?
-    /// The API that it belongs to, if not the server's own: 1.18 also has the API of 2.x.
+    /// The API that the request belongs to, if not the server's own: 1.18 also has the API of 2.x.
     var api: Generation?
     /// A hash of the whole request: an identifier can be reused for a different request.
     var digest = ""
@@ -89,7 +89,7 @@ struct Request: Sendable, Equatable {
     /// Identifies the request including its content; answers are bound to it.
     var mark: String { digest.isEmpty ? id : "\(id) \(digest)" }
 
-    /// Whether another request with the same identifier asks for the same.
+    /// Whether another request with the same identifier asks the same thing.
     func asksSame(as other: Request) -> Bool {
         kind == other.kind && session == other.session && digest == other.digest
     }
@@ -99,7 +99,7 @@ struct Request: Sendable, Equatable {
 struct Snapshot: Sendable, Equatable {
     /// When the first of its requests was sent; later events override it.
     let askedAt: MonotonicTime
-    /// The sessions with a run, and their directories where the server has one instance for each.
+    /// The sessions with a run, and their directories if the server has an instance per directory.
     var busy: [SessionID: String?]
     /// The open requests.
     var requests: [Request]
@@ -117,13 +117,13 @@ struct Snapshot: Sendable, Equatable {
     /// Whether events may have been missed since an earlier connection.
     var followsGap = false
 
-    /// Whether it covers a session in this directory.
+    /// Whether the snapshot covers a session in this directory.
     func covers(_ directory: String?) -> Bool { directories?.contains(directory ?? "") ?? true }
 
     /// Whether a request can be open: an idle session has no open requests, although 1.x keeps listing them.
     func canAsk(_ session: SessionID) -> Bool { busy[session] != nil || session == .global }
 
-    /// Whether it shows that a request is no longer open.
+    /// Whether the snapshot shows that a request is no longer open.
     func closes(_ request: Request, in directory: String?) -> Bool {
         guard request.session != .global, covers(directory) else { return false }
         guard canAsk(request.session) else { return true }
@@ -140,11 +140,11 @@ typealias RingID = Int
 struct Reading: Sendable, Equatable {
     /// The session's title; `nil` until it has its own.
     var title: String?
-    /// The directory in which it works.
+    /// The directory in which the session works.
     var directory: String?
     /// The agent's latest text in the session's last turn.
     var text: String?
-    /// The tool for which the last message waits.
+    /// The tool that the last message is waiting for.
     var tool: String?
     /// How the last run ended, according to the last message.
     var outcome: Outcome?
@@ -176,9 +176,9 @@ enum BridgeAction: Sendable, Equatable {
 
 /// How a request ended.
 enum RequestEnd: Sendable, Equatable {
-    /// The server reports an answer, or doesn't list it any more.
+    /// The server reports an answer, or no longer lists the request.
     case answered
-    /// Its run ended, or something else is asked under its ID.
+    /// The request's run ended, or its ID is now used for a different request.
     case withdrawn
 }
 
@@ -193,7 +193,7 @@ struct Ring: Sendable, Equatable {
     let body: String
     /// The request.
     var request: Request?
-    /// The questions that the phone shows whole to answer them.
+    /// The questions that the phone shows in full so that they can be answered.
     var asked: AskedRequest?
     /// The session's own title; `nil` if it is unknown.
     var name: String?

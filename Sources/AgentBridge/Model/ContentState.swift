@@ -11,19 +11,19 @@ struct ContentState: Sendable, Equatable {
     var title = ""
     /// The beginning of the agent's last text; empty if there is none.
     var text = ""
-    /// Why the run waits before it queries the model again.
+    /// Why the run is waiting before it queries the model again.
     var retry: Retry?
     /// The name of the running tool.
     var tool: String?
     var todos: TodoCount?
 
-    /// The state without texts by a person or an agent.
+    /// The state without text from a person or an agent.
     var withoutText: ContentState { ContentState(status: status) }
 }
 
 /// A run's pause before it queries the model again.
 struct Retry: Sendable, Equatable {
-    /// Counts from 1.
+    /// The attempt's number, counted from 1.
     var attempt: Int
     /// The model provider's message.
     var message: String
@@ -31,7 +31,7 @@ struct Retry: Sendable, Equatable {
     var next: EpochMilliseconds?
 }
 
-/// How much of a session's list of todos is done.
+/// How much of a session's to-do list is done.
 struct TodoCount: Sendable, Equatable {
     var done: Int
     var total: Int
@@ -51,7 +51,7 @@ extension ContentState {
             text: NotificationText.excerpt(ring.body, bytes: Bounds.stateTextBytesMax), todos: known?.todos)
     }
 
-    /// Writes the object, with the names of OpenCode's own plan for its first four members.
+    /// Writes the object; its first four members are named as in OpenCode's own plan.
     func write(to writer: inout JSON.Writer) {
         writer.beginObject()
         writer.member("status", status.rawValue)

@@ -61,7 +61,9 @@ struct FormField: Sendable, Equatable {
         self.values = values
     }
 
-    /// What the server requires of a value, because a reply that it refuses is the only one.
+    /// What the server requires of a value.
+    ///
+    /// The person must see it, because a refused reply can't be corrected.
     private static func limits(_ value: JSON.Value) -> String? {
         let words = ["integer": "a whole number", "number": "a number"]
         var limits = value["type"]?.string.flatMap { words[$0] }.map { [$0] } ?? []
@@ -77,7 +79,7 @@ struct FormField: Sendable, Equatable {
         return limits.isEmpty ? nil : "(\(limits.joined(separator: ", ")))"
     }
 
-    /// The value for answers that the question accepts; `nil` if it can't have them.
+    /// The value for answers that the question accepts; `nil` if the field's type doesn't allow them.
     func value(_ answers: [String]) -> JSON.Value? {
         let given = answers.compactMap { answer in
             let option = question.options.firstIndex { Array($0.label.utf8) == Array(answer.utf8) }
@@ -87,13 +89,13 @@ struct FormField: Sendable, Equatable {
         return kind == .list ? .array(given) : given.first
     }
 
-    /// A text without white space at its ends, which keyboards add.
+    /// Text without leading and trailing white space, which keyboards add.
     private static func trimmed(_ text: String) -> Substring {
         let start = text.drop { $0.isWhitespace }
         return start.prefix(start.count - start.reversed().prefix { $0.isWhitespace }.count)
     }
 
-    /// The value of a text that the person wrote.
+    /// The value for text that the person typed.
     private func written(_ text: String) -> JSON.Value? {
         switch kind {
         case .text, .list: return .string(text)
@@ -108,10 +110,10 @@ struct FormField: Sendable, Equatable {
 }
 
 extension SealedMessage.Question {
-    /// Whether apps can show it, and answers name one option each.
+    /// Whether apps can show the question, and each label identifies one option.
     var isAnswerable: Bool {
         let labels = Set(options.map { Array($0.label.utf8) })
-        // Apps show hidden characters as they are.
+        // Apps don't reveal hidden characters.
         let isVisible = ([text, heading] + options.flatMap { [$0.label, $0.detail] }).allSatisfy { text in
             text.map { RequestText.visible($0) == $0 } ?? true
         }
@@ -123,7 +125,7 @@ extension SealedMessage.Question {
     ///
     /// - Parameters:
     ///   - multiple: The member that allows several answers.
-    ///   - custom: The member that forbids own words if it is false; `nil` if they are always allowed.
+    ///   - custom: The member that forbids free text if it is false; `nil` if free text is always allowed.
     static func all(in list: JSON.Value?, multiple: String, custom: String? = nil) -> [Self]? {
         guard let listed = list?.array, (1...Bounds.questionsMax).contains(listed.count) else { return nil }
         var questions: [Self] = []

@@ -1,6 +1,6 @@
 /// Converts the Markdown that agents write to plain text, because notifications can't show markup.
 extension NotificationText {
-    /// A text without the markup of headings, lists, quotes, code, emphasis and links.
+    /// Text without the markup of headings, lists, quotes, code, emphasis and links.
     static func plain(_ markdown: String) -> String {
         var lines: [String] = []
         for line in markdown.prefix(Bounds.markdownCharactersMax).split(whereSeparator: \.isNewline) {

@@ -1,6 +1,6 @@
-/// The texts of notifications, in the same form as OpenCode's own forwarder.
+/// Notification texts in the format of OpenCode's own forwarder.
 ///
-/// A text is cut between grapheme clusters, never inside an emoji.
+/// Texts are cut between grapheme clusters, never inside an emoji.
 enum NotificationText {
     /// The title: the kind of event, followed by the session's title.
     static func title(_ type: EventType, session title: String?, isQuestion: Bool = false) -> String {
@@ -16,7 +16,7 @@ enum NotificationText {
         return cut(whole, characters: Bounds.titleCharactersMax, bytes: Bounds.titleBytesMax)
     }
 
-    /// The body: the beginning of a text, or a sentence about the event.
+    /// The body: the beginning of the text, or a sentence about the event.
     static func body(_ type: EventType, text: String?) -> String {
         let short = excerpt(text, bytes: Bounds.bodyBytesMax)
         guard short.isEmpty else { return short }
@@ -41,7 +41,7 @@ enum NotificationText {
         }
     }
 
-    /// The beginning of a text; empty if there is none.
+    /// The beginning of the text; empty if there is none.
     static func excerpt(_ text: String?, bytes: Int) -> String {
         let words = clean(text ?? "").split(separator: " ")
         let kept = words.prefix(Bounds.bodyWordsMax).joined(separator: " ")
@@ -57,7 +57,7 @@ enum NotificationText {
     /// Collapses white space and removes control characters, characters that change the text direction, and invisible
     /// ones.
     ///
-    /// - Parameter keepsLines: Whether line breaks stay.
+    /// - Parameter keepsLines: Whether line breaks are kept.
     private static func clean(_ text: String, keepsLines: Bool = false) -> String {
         var result = String.UnicodeScalarView()
         var isGap = false
@@ -90,7 +90,7 @@ enum NotificationText {
         }
     }
 
-    /// The beginning of a text, with an ellipsis if it was cut; may exceed `bytes` by the ellipsis.
+    /// The beginning of the text, with an ellipsis if it was cut; may exceed `bytes` by the ellipsis.
     static func cut(_ text: String, characters: Int = .max, bytes: Int) -> String {
         var size = 0
         var end = text.startIndex

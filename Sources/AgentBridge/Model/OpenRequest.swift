@@ -1,11 +1,11 @@
 import Network
 
-/// A request that waits for an answer.
+/// A request that is waiting for an answer.
 struct OpenRequest: Sendable, Equatable {
     enum Stage: Sendable, Equatable {
-        /// Waits to be checked at this time.
+        /// Waiting to be checked at this time.
         case waiting(until: MonotonicTime)
-        /// A query to the server whether it is still open is in progress.
+        /// The server is being asked whether the request is still open.
         case checking
         /// Its ring is being prepared.
         case ringing

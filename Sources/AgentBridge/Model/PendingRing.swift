@@ -30,23 +30,23 @@ struct PendingRing: Sendable, Equatable {
     let since: MonotonicTime
     /// Identifies the event, if the server does.
     let mark: String?
-    /// The API that the run used, unless that is the server's own.
+    /// The API that the run used; `nil` for the server's own.
     var api: Generation?
     /// Whether no event reported the end.
     var isFound = false
     /// Whether the run itself was missed, if there was one.
     var isGuessed = false
     var stage = Stage.resolving
-    /// How often the session was read.
+    /// How many times the session has been read.
     var reads = 0
 
-    /// Whether it announces the end of a run that wasn't known to fail.
+    /// Whether the ring announces the end of a run that isn't known to have failed.
     var isEnd: Bool { if case .ended = cause { true } else { false } }
 
-    /// Whether it announces an error without a run.
+    /// Whether the ring announces an error without a run.
     var isRunless: Bool { if case .error = cause { true } else { false } }
 
-    /// The request that it is about.
+    /// The request that the ring is about.
     var requestID: RequestID? { if case .request(let id) = cause { id } else { nil } }
 
     /// How the run ended, according to events and the messages read; `nil` if unknown.
@@ -111,7 +111,7 @@ extension RunModel {
                 api: ring.api))
     }
 
-    /// Whether no descendant runs or waits; a tree that wasn't quiet must stay quiet for a while.
+    /// Whether no descendant is running or waiting; a tree that was busy must stay quiet for a while.
     private func isQuiet(_ root: SessionID, _ ring: inout PendingRing, _ now: MonotonicTime) -> Bool {
         if now.since(ring.since) >= Bounds.holdMax { return true }
         guard !tree.hasWork(below: root, requests: requests) else {
@@ -153,7 +153,7 @@ extension RunModel {
         } else {
             // The server's list of running sessions can lag behind: the same end may be found twice.
             if ring.cause == .ended(nil), let mark, tree[root]?.lastEnd == mark { return }
-            // Without its messages, an end can't be told from an earlier one.
+            // Without its messages, an end can't be distinguished from an earlier one.
             tree.update(root) { $0.lastEnd = reading?.mark ?? (ring.isGuessed ? $0.lastEnd : nil) }
         }
         guard let outcome, outcome.rings else { return }
@@ -166,7 +166,7 @@ extension RunModel {
         }
     }
 
-    /// Reads the sessions that rest as before a gap: where another run has ended since, it rings.
+    /// Reads the idle sessions after a gap, and rings if another run has begun and ended in it.
     mutating func findMissedRuns(_ now: MonotonicTime) {
         let waiting = Set(pending.values.map(\.session))
         for session in tree.rested where !waiting.contains(session) {

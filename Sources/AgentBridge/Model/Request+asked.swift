@@ -1,6 +1,6 @@
 import PushSealing
 
-/// What a person decides about a request of OpenCode.
+/// What a person decides about an OpenCode request.
 extension Request {
     /// What a person can reply.
     var offer: ReplyOffer {
@@ -11,8 +11,8 @@ extension Request {
         }
     }
 
-    /// What replies are compared with before the server's list is read; `nil` for questions that rang in an earlier
-    /// process, which only the list has.
+    /// The offer against which replies are checked before the server's list is read; `nil` for questions that rang in
+    /// an earlier process, because only the list contains them.
     var knownOffer: ReplyOffer? { kind == .permission || !questions.isEmpty ? offer : nil }
 
     /// The questions as the phone shows them, before they are answered; `nil` if it can't answer them.

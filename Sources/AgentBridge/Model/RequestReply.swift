@@ -2,7 +2,7 @@ import PushSealing
 
 /// A person's answer to a request.
 struct RequestReply: Sendable, Equatable {
-    /// The actions of replies, by their names.
+    /// The actions that a reply can have, by their names.
     enum Choice: String, Sendable, CaseIterable {
         /// Allow it this time, or from now on.
         case once, always
@@ -13,7 +13,7 @@ struct RequestReply: Sendable, Equatable {
     }
 
     let choice: Choice
-    /// What the agent is told about a rejection.
+    /// What to tell the agent about a rejection.
     var message: String?
     /// The answers to each question.
     var answers: [[String]] = []
@@ -21,7 +21,7 @@ struct RequestReply: Sendable, Equatable {
 
 /// What a person can reply to an event.
 struct ReplyOffer: Sendable, Equatable {
-    /// The event's actions, of which phones have buttons.
+    /// The event's actions, which phones show as buttons.
     var actions: [RequestReply.Choice] = []
     /// The questions that the phone can answer.
     var questions: [SealedMessage.Question] = []
@@ -29,10 +29,10 @@ struct ReplyOffer: Sendable, Equatable {
     /// A permission's answers.
     static let permission = ReplyOffer(actions: [.once, .always, .reject])
 
-    /// The actions as events name them; `answer` isn't among them.
+    /// The names of the actions in events; `answer` isn't among them.
     var names: [String] { actions.map(\.rawValue) }
 
-    /// Whether a reply is one of these.
+    /// Whether the offer includes a reply.
     func includes(_ reply: RequestReply) -> Bool {
         guard reply.choice == .answer else { return actions.contains(reply.choice) }
         guard !questions.isEmpty, questions.count == reply.answers.count else { return false }
@@ -55,7 +55,7 @@ extension SealedMessage.Question {
     }
 }
 
-/// What a person decides, whole, and what they can reply.
+/// A request's full text, and what a person can reply to it.
 struct AskedRequest: Sendable, Equatable {
     let text: String
     let offer: ReplyOffer

@@ -2,10 +2,10 @@ import JSON
 
 /// Shows a request as it is: what a person approves must be what they saw.
 ///
-/// Unlike ``NotificationText``, it leaves nothing out. Characters that hide or reorder others are written as `⟨U+202E⟩`,
-/// and white space that could push others out of sight by its number.
+/// Unlike ``NotificationText``, it leaves nothing out. Characters that hide or reorder others are written as
+/// `⟨U+202E⟩`, and white space that could push others out of sight is replaced by its count.
 enum RequestText {
-    /// A text in which every character can be seen.
+    /// The text with every character made visible.
     static func visible(_ text: String) -> String {
         var result = String.UnicodeScalarView()
         var gap = String.UnicodeScalarView()
@@ -29,7 +29,7 @@ enum RequestText {
         return String(result)
     }
 
-    /// Such a text on one line, so that it can't look like lines of the bridge's own.
+    /// The text on one line with every character visible, so that it can't imitate the bridge's own lines.
     static func line(_ text: String) -> String {
         visible(text).split(separator: "\n", omittingEmptySubsequences: false).joined(
             separator: "⟨line break⟩")
@@ -37,7 +37,7 @@ enum RequestText {
 
     private static let blanks: [Unicode.Scalar] = ["\n", " ", "\t"]
 
-    /// White space, or its number if it is more than a text needs.
+    /// White space, or its count if it is more than text needs.
     private static func shown(_ gap: String.UnicodeScalarView) -> String.UnicodeScalarView {
         func number(_ gap: some Sequence<Unicode.Scalar>) -> String {
             let counts = blanks.compactMap { blank in
@@ -125,7 +125,7 @@ enum RequestText {
         visible(String(decoding: value.encoded(), as: UTF8.self))
     }
 
-    /// The beginning and the end of a text that doesn't fit, and how much is missing between them.
+    /// The beginning and the end of text that doesn't fit, and how much is missing between them.
     static func cut(_ text: String, bytes: Int, digest: String) -> String {
         let scalars = text.unicodeScalars
         func end(_ indices: some Sequence<String.Index>, _ bytes: Int) -> String.Index? {

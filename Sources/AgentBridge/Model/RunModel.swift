@@ -18,12 +18,12 @@ struct RunModel: Sendable {
     var requests: [RequestID: OpenRequest] = [:]
     /// Closed requests and when they were closed.
     var closed: [RequestID: MonotonicTime] = [:]
-    /// Rings that wait for a look-up, their tree or their texts.
+    /// Rings that are waiting for a look-up, a quiet session tree or their texts.
     var pending: [RingID: PendingRing] = [:]
     /// The pending rings whose session isn't being read.
     var unread: Set<RingID> = []
     private var lastRing: RingID = 0
-    /// The actions of the event that is being handled.
+    /// The actions that result from the event being handled.
     var actions: [BridgeAction] = []
     private var prunedAt: MonotonicTime?
 

@@ -15,11 +15,11 @@ enum Lineage: Sendable, Equatable {
 /// A period in which a session is busy.
 struct Run: Sendable, Equatable {
     let startedAt: MonotonicTime
-    /// Whether its error has rung or its user aborted it, so that its end doesn't ring.
+    /// Whether the run's error has rung or its user aborted it, so that its end doesn't ring.
     var isSettled = false
-    /// Why it waits; `nil` if it is working.
+    /// Why the run is waiting; `nil` if it is working.
     var retry: Retry?
-    /// The API that it uses, unless that is the server's own.
+    /// The API that the run uses; `nil` for the server's own.
     var api: Generation?
 }
 
@@ -29,15 +29,15 @@ struct Session: Sendable {
     /// The directory whose instance of the server runs it (1.x).
     var directory: String?
     var run: Run?
-    /// Its title when it was last read.
+    /// The session's title when it was last read.
     var title: String?
-    /// How much of its list of todos is done; `nil` if it has none.
+    /// How much of the session's to-do list is done; `nil` if it has none.
     var todos: TodoCount?
-    /// When its last run ended.
+    /// When the session's last run ended.
     var settledAt: MonotonicTime?
     /// Identifies the last end that was evaluated.
     var lastEnd: String?
-    /// Whether the end of its last run has rung: a following error belongs to that run.
+    /// Whether the end of the session's last run has rung: a following error belongs to that run.
     var hasRung = false
     var seenAt: MonotonicTime
 }
@@ -58,7 +58,7 @@ struct SessionTree: Sendable {
     /// The sessions with a run.
     var running: [SessionID] { sessions.filter { $0.value.run != nil }.map(\.key) }
 
-    /// The roots without a run whose last end is known, those that ended last.
+    /// The most recently ended root sessions without a run whose last end is known.
     var rested: [SessionID] {
         let ended = sessions.compactMap { session, value -> (session: SessionID, at: MonotonicTime)? in
             guard value.run == nil, value.lastEnd != nil, value.lineage == .root else { return nil }
@@ -160,7 +160,7 @@ struct SessionTree: Sendable {
         return requests.values.contains { $0.request.session != root && seen.contains($0.request.session) }
     }
 
-    /// Forgets sessions that have been idle for long.
+    /// Forgets sessions that have been idle for a long time.
     mutating func prune(keeping needed: Set<SessionID>, _ now: MonotonicTime) {
         for (session, value) in sessions
         where value.run == nil && children[session] == nil && !needed.contains(session)

@@ -16,7 +16,7 @@ actor Outbox {
 
     /// Opens the queue in a directory and reads the state of earlier processes.
     ///
-    /// - Parameter sealer: Seals texts before they are written to disk, and those that were stored readable.
+    /// - Parameter sealer: Seals texts before they are written to disk, and texts that were stored readable.
     init(
         directory: String, sealer: Sealer? = nil, _ console: Console,
         wallClock: @escaping @Sendable () -> EpochMilliseconds = { WallClock.system.now }
@@ -41,7 +41,7 @@ actor Outbox {
         self.contents = contents
     }
 
-    /// Runs that an earlier process saw begin and whose end it didn't see.
+    /// Runs that an earlier process saw begin but not end.
     var resumed: [ResumedRun] { contents.runs.values.sorted { $0.session.text < $1.session.text } }
 
     /// Requests that rang in an earlier process and may still be open.
@@ -75,7 +75,7 @@ actor Outbox {
         return event.id
     }
 
-    /// Whether phones can be shown a ring's questions whole, to answer them.
+    /// Whether phones can show a ring's questions in full, so that they can be answered.
     nonisolated func canAsk(_ ring: Ring) -> Bool {
         let now = wallClock()
         return ring.asked.flatMap { sealer?.sealed(QueuedEvent(ring, at: now), asking: $0, at: now) }?.offer
@@ -123,7 +123,7 @@ actor Outbox {
         }
     }
 
-    /// No bridge writes this much, so the file may belong to another program: it is kept but not read.
+    /// Sets the file aside if no bridge can have written that much: it may belong to another program, and isn't read.
     private static func setAsideIfOversized(
         _ file: QueueFile, keeping contents: QueueContents, _ console: Console
     ) throws(FileError) {

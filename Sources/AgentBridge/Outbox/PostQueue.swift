@@ -19,7 +19,7 @@ struct PostQueue: Sendable {
         case done
         /// The relay can't accept the event now; it may specify how long to wait.
         case later(Duration)
-        /// No relay answers.
+        /// No relay responds.
         case unreachable
     }
 

@@ -31,14 +31,14 @@ struct QueueContents: Sendable {
         }
     }
 
-    /// Replaces the events that wait, before any is posted.
+    /// Replaces the waiting events before any of them is posted.
     mutating func replaceEvents(_ change: (QueuedEvent) -> QueuedEvent) {
         var changed = PostQueue()
         for event in queue.events { _ = changed.add(change(event)) }
         queue = changed
     }
 
-    /// Forgets deliveries before a time, and the oldest of too many.
+    /// Forgets deliveries before a time, and the oldest ones if there are too many.
     mutating func forget(deliveredBefore time: EpochMilliseconds) {
         done = Self.latest(done, since: time)
         over = Self.latest(over, since: time)
@@ -54,7 +54,7 @@ struct QueueContents: Sendable {
         return Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
     }
 
-    /// The minimum records that result in the same state.
+    /// The fewest records that result in the same state.
     var records: [QueueRecord] {
         done.sorted { $0.value < $1.value }.map { .done(id: $0.key, at: $0.value) }
             + over.sorted { $0.value < $1.value }.map { .over(id: $0.key, at: $0.value) }

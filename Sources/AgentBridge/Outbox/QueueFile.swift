@@ -14,7 +14,7 @@ final class QueueFile {
     /// The beginning of an incomplete line.
     private var rest: [UInt8] = []
 
-    /// Opens the queue in a directory, which is created.
+    /// Opens the queue in a directory, which is created if necessary.
     init(directory: String) throws(FileError) {
         try SmallFile.createDirectory(directory)
         path = directory + "/queue.jsonl"
@@ -40,7 +40,7 @@ final class QueueFile {
         return fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
     }
 
-    /// Appends records; with `isDurable` they survive a power failure when this returns.
+    /// Appends records; with `isDurable`, they survive a power failure once this returns.
     func append(_ records: [QueueRecord], isDurable: Bool) throws(FileError) {
         try lock()
         defer { unlock() }
@@ -54,7 +54,7 @@ final class QueueFile {
         throw FileError(errno: errno)
     }
 
-    /// Whether too much was appended since ``readNew()`` to be read.
+    /// Whether too much has been appended since ``readNew()`` for the next call to read.
     var isOversized: Bool { size - offset > Bounds.queueFileBytesMax }
 
     /// Renames the file and starts a new one with some records.
@@ -119,7 +119,7 @@ final class QueueFile {
         rest = []
     }
 
-    /// Follows a rewrite by the process that owns the queue.
+    /// Reopens the file if the process that owns the queue has rewritten it.
     private func reopenIfReplaced() throws(FileError) {
         var mine = stat()
         var current = stat()
@@ -151,7 +151,7 @@ final class QueueFile {
 final class QueueOwnership: Sendable {
     private let descriptor: Int32
 
-    /// Becomes the owner; `nil` if another process stays the owner for the whole of `patience`.
+    /// Becomes the owner; `nil` if another process remains the owner throughout `patience`.
     init?(directory: String, patience: Duration = Bounds.ownershipPatience) throws(FileError) {
         try SmallFile.createDirectory(directory)
         descriptor = open(directory + "/serve.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)

@@ -1,17 +1,17 @@
 import JSON
 
-/// An event that waits until the relay accepts it.
+/// An event that is waiting until the relay accepts it.
 struct QueuedEvent: Sendable, Equatable {
-    /// The relay's `eventID`: the same for the same event, also after a restart.
+    /// The relay's `eventID`: the same for the same event, even after a restart.
     let id: String
-    /// When it happened.
+    /// When the event happened.
     let at: EpochMilliseconds
     let type: Kind
     let session: SessionID
     let text: Text
-    /// Whether it can ring until it is answered, because the bridge notices the request's answer.
+    /// Whether the event can ring until it is answered, because the bridge notices the request's answer.
     var awaitsAnswer = false
-    /// For Live Activities of the session; `nil` if none are sent.
+    /// The state for the session's Live Activities; `nil` if none are sent.
     var state: ContentState?
     /// The possible replies; empty if no reply is awaited.
     var actions: [String] = []
@@ -26,7 +26,7 @@ struct QueuedEvent: Sendable, Equatable {
     /// The text that the phone shows.
     enum Text: Sendable, Equatable {
         case readable(title: String, body: String)
-        /// An envelope for the phones of the pairing.
+        /// An envelope for the pairing's phones.
         case sealed(String)
         /// The relay's own text for the event type.
         case general
@@ -34,9 +34,9 @@ struct QueuedEvent: Sendable, Equatable {
 }
 
 extension QueuedEvent {
-    /// The event for a ring, readable.
+    /// The event for a ring, not sealed.
     ///
-    /// - Parameter turn: How often the same request was over before.
+    /// - Parameter turn: How many times the same request was over before.
     init(
         _ ring: Ring, turn: Int = 0, at: EpochMilliseconds, showing state: ContentState? = nil,
         actions: [String] = []
@@ -48,7 +48,7 @@ extension QueuedEvent {
             awaitsAnswer: ring.request != nil, state: state, actions: actions)
     }
 
-    /// Whether its text or its state can be read without a key.
+    /// Whether the event's text or state can be read without a key.
     var isReadable: Bool {
         if case .readable = text { return true }
         return state != state?.withoutText
@@ -56,7 +56,7 @@ extension QueuedEvent {
 }
 
 extension QueuedEvent.Kind {
-    /// The type of a ring.
+    /// The kind of event for a ring.
     init(_ type: EventType) {
         self =
             switch type {
@@ -68,7 +68,7 @@ extension QueuedEvent.Kind {
 }
 
 extension QueuedEvent.Text {
-    /// Writes it as members, named as in `/v1/event`.
+    /// Writes the event's members, named as in `/v1/event`.
     func write(to writer: inout JSON.Writer) {
         switch self {
         case .readable(let title, let body):
@@ -90,15 +90,15 @@ extension QueuedEvent.Text {
     }
 }
 
-/// A record of the queue's file, one JSON object a line.
+/// A record of the queue's file, one JSON object per line.
 enum QueueRecord: Sendable, Equatable {
-    /// An event waits.
+    /// An event is waiting.
     case put(QueuedEvent)
-    /// The relay has an event, or it was dropped.
+    /// The relay has accepted an event, or the event was dropped.
     case done(id: String, at: EpochMilliseconds)
     /// The request of an event was answered or withdrawn.
     case over(id: String, at: EpochMilliseconds)
-    /// The event of a request rings until the request is over.
+    /// A request's event rings until the request is over.
     case rang(RungRequest, at: EpochMilliseconds)
     /// A run began.
     case began(ResumedRun)

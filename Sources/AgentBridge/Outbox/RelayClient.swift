@@ -11,18 +11,18 @@ struct RelayClient: Sendable {
     var caFile: String?
     /// The interval at which permissions ring again until someone answers; zero to ring once.
     var repeatEvery: Duration = .zero
-    /// The time limit of a request.
+    /// The timeout of a request.
     var deadline = Bounds.postDeadline
 
     /// The relay's answer.
     enum Answer: Sendable, Equatable {
-        /// It accepted the event, with a sentence about the outcome.
+        /// The relay accepted the event, with a sentence about the outcome.
         case accepted(String)
-        /// It will never accept the event, for this reason.
+        /// The relay will never accept the event, for this reason.
         case refused(String)
-        /// It can't accept the event now.
+        /// The relay can't accept the event now.
         case later(String, Duration)
-        /// No relay answers.
+        /// No relay responds.
         case unreachable(String)
     }
 
@@ -39,19 +39,19 @@ struct RelayClient: Sendable {
         await send("/v1/event", body(event), about: event.id)
     }
 
-    /// A place in the trace of an event, whose ID follows from the event's: all requests about the event are in one
-    /// trace, also after a restart.
+    /// A place in an event's trace.
     ///
-    /// The bridge records no traces, so the relay decides whether it does.
+    /// The trace's ID is derived from the event's ID, so that all requests about the event are in one trace, even after
+    /// a restart. The bridge records no spans, so the relay decides whether to record the trace.
     static func place(of eventID: String) -> TraceContext? {
         TraceContext.TraceID(uuid: Fingerprint.hex("trace|" + eventID, count: 32)).map {
             TraceContext($0, .random(), isSampled: false)
         }
     }
 
-    /// Sends a request whose response has the form of an event's.
+    /// Sends a request whose response has the same form as an event's.
     ///
-    /// - Parameter eventID: The event that it is about.
+    /// - Parameter eventID: The event that the request is about.
     func send(_ path: String, _ body: [UInt8], about eventID: String? = nil) async -> Answer {
         do throws(WebFailure) {
             return Self.interpret(try await ask(path, body, about: eventID))
@@ -60,11 +60,11 @@ struct RelayClient: Sendable {
         }
     }
 
-    /// Sends a request and returns the response, whatever it is.
+    /// Sends a request and returns the response, whatever its status.
     ///
     /// - Parameters:
-    ///   - eventID: The event that it is about.
-    ///   - deadline: Its time limit, if not the client's own.
+    ///   - eventID: The event that the request is about.
+    ///   - deadline: The request's timeout, if not the client's own.
     func ask(
         _ path: String, _ body: [UInt8], about eventID: String? = nil, deadline: Duration? = nil
     ) async throws(WebFailure) -> WebAnswer {
@@ -131,7 +131,7 @@ struct RelayClient: Sendable {
         }
     }
 
-    /// `sent 2, failed 1: Unregistered`.
+    /// A summary such as `sent 2, failed 1: Unregistered`.
     private static func summary(_ value: JSON.Value) -> String {
         var parts = ["sent", "queued", "muted", "failed"].compactMap { name -> String? in
             guard let count = value[name]?.int, count > 0 else { return nil }
@@ -152,6 +152,6 @@ struct RelayClient: Sendable {
 }
 
 extension WebAnswer {
-    /// How long to wait according to the relay, at most as long as the bridge's own pauses.
+    /// How long the relay asks to wait, limited to the bridge's own maximum pause.
     var pause: Duration { min(retryAfter, Bounds.postPauseMax) }
 }

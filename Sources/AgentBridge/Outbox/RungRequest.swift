@@ -1,6 +1,6 @@
 import JSON
 
-/// A request that rang, as stored in the queue's file: without a text.
+/// A request that rang, as stored in the queue's file: without its text.
 struct RungRequest: Sendable, Equatable {
     let request: Request
     let eventID: String

@@ -1,6 +1,6 @@
 import PushSealing
 
-/// Encrypts the texts of events for the phones of a pairing (docs/reference/encryption.md).
+/// Encrypts event texts for a pairing's phones (docs/reference/encryption.md).
 struct Sealer: Sendable {
     private let secret: PairingSecret
     private let key: NotificationKey
@@ -9,7 +9,7 @@ struct Sealer: Sendable {
 
     /// A sealer for a pairing.
     ///
-    /// - Parameter hidesSessions: Whether relay and Apple see a keyed hash in place of a session's ID.
+    /// - Parameter hidesSessions: Whether the relay and Apple see a keyed hash instead of a session's ID.
     init(_ secret: PairingSecret, serverID: String, hidesSessions: Bool) {
         self.secret = secret
         key = secret.notificationKey
@@ -17,7 +17,7 @@ struct Sealer: Sendable {
         self.hidesSessions = hidesSessions
     }
 
-    /// The event without a readable text; an event that is already sealed stays unchanged.
+    /// The event without readable text; an event that is already sealed stays unchanged.
     ///
     /// - Parameter now: The time of sealing.
     func sealed(_ event: QueuedEvent, at now: EpochMilliseconds) -> QueuedEvent {
@@ -26,7 +26,8 @@ struct Sealer: Sendable {
             event.state = event.state?.withoutText
             return event
         }
-        // An unkeyed hash would let others confirm guesses about the event; the ID must be the same at each sealing.
+        // An unkeyed hash would let others confirm guesses about the event; the ID must be the same each time it is
+        // sealed.
         let id = "oc-" + hash(event.id)
         return QueuedEvent(
             id: id, at: event.at, type: event.type, session: visible(event.session),
@@ -34,12 +35,12 @@ struct Sealer: Sendable {
             awaitsAnswer: event.awaitsAnswer, state: event.state?.withoutText, actions: event.actions)
     }
 
-    /// The event with a request that people answer from the phone, and what they can reply to it; `nil` if not even the
+    /// The event with a request that people answer from the phone, and the possible replies; `nil` if not even the
     /// beginning of the request fits.
     ///
     /// A request that doesn't fit can only be rejected.
     ///
-    /// - Parameter end: When nobody waits for a reply any more.
+    /// - Parameter end: When the wait for a reply ends.
     func sealed(
         _ event: QueuedEvent, asking request: AskedRequest, end: EpochMilliseconds? = nil,
         at now: EpochMilliseconds
@@ -53,7 +54,7 @@ struct Sealer: Sendable {
             var message = SealedMessage(id: id, sentAt: Int(now / 1000), title: title, body: body)
             message.sessionID = event.session.text
             message.serverID = serverID
-            // No category: iOS shows its buttons also under a notification that it has shortened.
+            // No category: iOS would show its buttons even under a notification that it has shortened.
             message.properties.actions = offer.names
             var asked = SealedMessage.Request()
             asked.end = end.map { Int($0 / 1000) }
@@ -78,10 +79,10 @@ struct Sealer: Sendable {
         return nil
     }
 
-    /// A hash of a text that only the pairing's parties can compute.
+    /// A hash of text that only the pairing's parties can compute.
     func hash(_ text: String) -> String { secret.privateSessionID(of: text) }
 
-    /// The session ID that relay and Apple see.
+    /// The session ID that the relay and Apple see.
     func visible(_ session: SessionID) -> SessionID {
         hidesSessions ? SessionID(secret.privateSessionID(of: session.text)) ?? session : session
     }
@@ -117,7 +118,7 @@ extension QueueRecord {
         return .put(sealer.sealed(event, at: now))
     }
 
-    /// Whether it has a text that can be read without a key.
+    /// Whether the record contains text that can be read without a key.
     var isReadable: Bool {
         guard case .put(let event) = self else { return false }
         return event.isReadable

@@ -1,17 +1,17 @@
 import Network
 import Programs
 
-/// The OpenCode server that phones are paired with, as far as it answers.
+/// The OpenCode server that phones are paired with, if it answers.
 struct PairedServer: Sendable {
     let address: WebAddress
     /// `nil` if the server doesn't answer, or rejects the password.
     private let client: OpenCodeClient?
     /// Why there is no client.
     let fault: ServerError?
-    /// The addresses that the server names itself.
+    /// The addresses that the server itself reports.
     let reported: [WebAddress]
 
-    /// Connects to a server, and waits for it.
+    /// Connects to a server, blocking until it answers or fails.
     init(_ place: ServerPlace) {
         let connected = Self.wait { () -> Result<OpenCodeClient, ServerError> in
             do throws(ServerError) {
@@ -33,13 +33,14 @@ struct PairedServer: Sendable {
         }
     }
 
-    /// Whether phones may reach it: a local server that names only addresses of this machine listens nowhere else.
+    /// Whether phones may reach the server: a local one that reports only addresses of this machine listens nowhere
+    /// else.
     var isReachable: Bool {
         !ServerHosts.isLocal(address) || reported.isEmpty
             || reported.contains(where: \.isReachableFromElsewhere)
     }
 
-    /// A new one-time code of the server, or `nil` if it has none; waits for it.
+    /// A new one-time code from the server, or `nil` if it offers none; blocks until the server answers.
     func code() throws(ServerError) -> String? {
         guard let client else {
             if fault == .unauthorized { throw .unauthorized }

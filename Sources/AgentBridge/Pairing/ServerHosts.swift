@@ -7,7 +7,7 @@ enum ServerHosts {
     /// - Parameters:
     ///   - server: The address at which the bridge reaches the server.
     ///   - advertised: The configured addresses, which replace those found.
-    ///   - reported: The addresses that the server itself names.
+    ///   - reported: The addresses that the server itself reports.
     ///   - interfaces: This machine's addresses, on which a local server may listen.
     static func urls(
         of server: WebAddress, advertised: [String], reported: [WebAddress] = [],
@@ -27,13 +27,13 @@ enum ServerHosts {
         return found.isEmpty ? [server.text] : Array(found.prefix(Bounds.serverHostsMax))
     }
 
-    /// Whether the server runs on this machine.
+    /// Whether the server is running on this machine.
     static func isLocal(_ server: WebAddress) -> Bool {
         server.isLoopback || ["0.0.0.0", "::"].contains(server.host)
     }
 
-    /// The addresses that the server names and other machines may reach: its tunnel's first, because it works everywhere,
-    /// then Tailscale's.
+    /// The addresses that the server reports and other machines may reach: the tunnel's first, because it works
+    /// everywhere, then Tailscale's.
     private static func ordered(_ reported: [WebAddress], _ interfaces: [InterfaceAddress]) -> [String] {
         let hidden = Set(interfaces.map(\.address)).subtracting(reachable(interfaces))
         var ranks: [[String]] = [[], [], []]
@@ -64,7 +64,7 @@ enum ServerHosts {
         var found: [SocketAddress] = []
         for isWanted in [isTailscale, { !isTailscale($0) }] {
             for candidate in candidates where isWanted(candidate) && !found.contains(candidate.address) {
-                // Many networks change IPv6 addresses daily, but Tailscale's stay.
+                // Many networks change IPv6 addresses daily, but Tailscale's don't change.
                 guard
                     candidate.address.isIPv4 || isTailscale(candidate)
                         || !withIPv4.contains(candidate.interface)
@@ -89,7 +89,7 @@ enum ServerHosts {
         "flannel", "cali", "cilium", "kube",
     ]
 
-    /// Whether an interface is a network of containers or virtual machines inside this machine.
+    /// Whether an interface belongs to a network of containers or virtual machines inside this machine.
     private static func isVirtual(_ interface: String) -> Bool {
         if virtualPrefixes.contains(where: interface.hasPrefix) { return true }
         // Docker names its bridges `br-` and twelve digits; other bridges lead to the LAN.

@@ -3,9 +3,9 @@ import PushSealing
 
 /// The secrets shared by the bridge and its phones.
 struct SharedSecret: Sendable, Equatable {
-    /// The secret of requests to the relay.
+    /// The secret for requests to the relay.
     let relaySecret: String
-    /// The pairing secret; `nil` if there is only a relay secret, which can't seal.
+    /// The pairing secret; `nil` if there is only a relay secret, with which nothing can be sealed.
     let key: PairingSecret?
 
     /// The secrets of a pairing.
@@ -28,7 +28,7 @@ struct SharedSecret: Sendable, Equatable {
     /// relay, and texts would be sent readable. The prefix `secret:` marks a relay secret, regardless of its
     /// form.
     init(file bytes: [UInt8]) throws(FileError) {
-        // OpenCode and the app also trim it.
+        // OpenCode and the app also trim white space.
         let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
         let words = bytes.split(whereSeparator: isSpace)
         guard words.count == 1, let word = words.first, word.count <= Bounds.secretBytesMax else {
@@ -74,7 +74,7 @@ struct SharedSecret: Sendable, Equatable {
     /// The length of a pairing secret in base64url.
     private static let keyCharacters = 43
 
-    /// The contents of its file.
+    /// The contents of the secret's file.
     var file: [UInt8] {
         let text = key.map { Self.keyPrefix + $0.base64URL } ?? Self.plainPrefix + relaySecret
         return Array(text.utf8) + [0x0A]
@@ -90,7 +90,7 @@ enum SecretFile {
 
     /// Reads the secret, or creates it if there is none.
     ///
-    /// - Parameter makesGivenFile: Whether to also create a file whose path was set, which may be mistyped.
+    /// - Parameter makesGivenFile: Whether to create the file even at a configured path, which may be mistyped.
     static func read(_ configuration: Configuration, makesGivenFile: Bool = false)
         throws(ConfigurationError) -> SharedSecret
     {

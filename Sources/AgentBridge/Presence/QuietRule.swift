@@ -1,6 +1,6 @@
 import Programs
 
-/// Whether the end of a run rings while someone works at this machine.
+/// Whether the end of a run rings while someone is working at this machine.
 struct QuietRule: Sendable {
     /// How recently someone must have typed to silence a ring; zero silences nothing.
     let time: Duration

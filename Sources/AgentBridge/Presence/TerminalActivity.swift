@@ -1,6 +1,6 @@
 import Glibc
 
-/// When someone last typed in a terminal, determined as by `w`: the kernel records when a program reads from a
+/// When someone last typed in a terminal, determined as `w` does: the kernel records when a program reads from a
 /// terminal.
 enum TerminalActivity {
     /// The directory of the terminals of SSH sessions, terminal windows, tmux and the like.

@@ -1,10 +1,10 @@
 import Glibc
 import Programs
 
-/// The file `decisions.log` in the state directory: what phones decided on this machine, a line for each request.
+/// The file `decisions.log` in the state directory: what phones decided on this machine, one line per request.
 ///
-/// A line is the time, the agent, the tool, the SHA-256 of the request, and the decision or why there was none. It
-/// contains no text of a request or a reply.
+/// Each line contains the time, the agent, the tool, the SHA-256 of the request, and the decision or why there was
+/// none, but no text of a request or a reply.
 struct DecisionLog: Sendable {
     private let path: String
 

@@ -6,16 +6,16 @@ extension OpenCodeClient {
     /// The result of an answer to a request.
     enum Answered: Sendable, Equatable {
         case taken
-        /// The request was answered or withdrawn before.
+        /// The request has already been answered or withdrawn.
         case notListed
-        /// The server asks something else under the request's ID.
+        /// The server now uses the request's ID for a different request.
         case changed
-        /// The request doesn't take such a reply.
+        /// The request doesn't offer this reply.
         case notOffered
         /// An answer isn't a value that a form accepts.
         case invalid
 
-        /// Its meaning for the reply.
+        /// The fate of the reply.
         ///
         /// - Parameter isUnconfirmed: Whether the answer to an earlier attempt was lost.
         func fate(isUnconfirmed: Bool) -> ReplyFate {
@@ -34,19 +34,19 @@ extension OpenCodeClient {
             switch self {
             case .taken: ": \(choice.rawValue)"
             case .notListed: " came too late"
-            case .changed: " isn't used: OpenCode asks something else under this ID now"
-            case .notOffered: " isn't used: the request doesn't offer it"
-            case .invalid: " isn't used: OpenCode's form doesn't accept an answer in it"
+            case .changed: " was ignored: OpenCode has reused this ID for a different request"
+            case .notOffered: " was ignored: the request doesn't offer it"
+            case .invalid: " was ignored: OpenCode's form doesn't accept one of the answers"
             }
         }
     }
 
-    /// Answers a request if the server still lists it, and with what was asked.
+    /// Answers a request if the server still lists it with the same content.
     ///
-    /// Where the server can't make the list, its last event about the request counts. Repeating the call is safe: a
-    /// request that has been answered isn't listed any more, and unknown to the server.
+    /// If the server can't produce the list, its last event about the request counts. Repeating the call is safe: an
+    /// answered request is no longer listed, and the server no longer knows it.
     func answer(_ request: Request, _ reply: RequestReply) async throws(ServerError) -> Answered {
-        // Only the list has the questions of a request that rang in an earlier process.
+        // Only the list contains the questions of a request that rang in an earlier process.
         var request = request
         do throws(ServerError) {
             guard let listed = try await openRequests(like: request, request.directory)[request.id] else {
@@ -103,7 +103,7 @@ extension OpenCodeClient {
         return try await post(path + "/reply", query, (["answers": answers] as JSON.Value).encoded())
     }
 
-    /// Answers or cancels a form of 2.x; `nil` if a field can't have the answer.
+    /// Answers or cancels a form of 2.x; `nil` if a field doesn't accept its answer.
     private func answerForm(
         _ request: Request, _ reply: RequestReply
     ) async throws(ServerError) -> WebAnswer? {
@@ -127,14 +127,14 @@ extension OpenCodeClient {
 }
 
 extension WebAnswer {
-    /// Whether it is the web page with which 2.x answers unknown paths.
+    /// Whether the response is the web page that 2.x returns for unknown paths.
     fileprivate var isPage: Bool { isOfType("text/html") }
 }
 
 extension RequestReply {
     /// The request's body.
     ///
-    /// - Parameter withDecision: Whether the choice is given under its later name, too.
+    /// - Parameter withDecision: Whether to also give the choice under its later name.
     fileprivate func body(withDecision: Bool = false) -> [UInt8] {
         var writer = JSON.Writer()
         writer.beginObject()

@@ -9,13 +9,13 @@ extension RelayClient {
         case replied(GivenReply)
         /// Nobody has replied yet.
         case nothing
-        /// The relay can't say now, for this reason; it may say how long to wait.
+        /// The relay can't answer now, for this reason; it may say how long to wait.
         case later(String, Duration)
     }
 
-    /// Waits for the reply to an event, about half a minute.
+    /// Waits about half a minute for the reply to an event.
     ///
-    /// - Parameter deadline: The time limit of the request, if not the client's own.
+    /// - Parameter deadline: The request's timeout, if not the client's own.
     func waitForReply(to eventID: String, deadline: Duration? = nil) async -> Wait {
         let body = Self.body(secret, eventID, waiting: Bounds.replyWaitSeconds)
         guard let answer = await post("/v1/reply/wait", body, about: eventID, deadline: deadline) else {
@@ -23,7 +23,7 @@ extension RelayClient {
         }
         let value = try? JSON.parse(answer.body, maxBytes: Bounds.postAnswerBytesMax)
         guard answer.status == 200, let value, value["ok"]?.bool == true else {
-            // Also for an event that is still in the queue, and while no phone is registered.
+            // The relay also refuses while the event is still in the queue or no phone is registered.
             let reason = value?["error"]?.string.map(Console.safe) ?? "status \(answer.status)"
             return .later(reason, answer.pause)
         }
@@ -33,8 +33,8 @@ extension RelayClient {
                 action: reply["action"]?.string, text: reply["text"]?.text, sealed: reply["sealed"]?.string))
     }
 
-    /// Records that an event needs no reply any more, and has the phones remove its notification; false if
-    /// the relay can't take it now, for instance because the event is still in the queue.
+    /// Records that an event no longer needs a reply, and has the phones remove its notification; false if the relay
+    /// can't do so now, for instance because the event is still in the queue.
     func acknowledge(_ eventID: String) async -> Bool {
         switch await send("/v1/ack", Self.body(secret, eventID, clears: true), about: eventID) {
         case .accepted, .refused: true
@@ -44,17 +44,17 @@ extension RelayClient {
 
     /// The relay's response to a result.
     enum Reported: Sendable, Equatable {
-        /// It keeps this result, or an earlier one.
+        /// The relay stores this result, or already has an earlier one.
         case done
-        /// It is older than results.
+        /// The relay is too old to accept results.
         case unsupported
-        /// It will never take the result, for this reason.
+        /// The relay will never accept the result, for this reason.
         case refused(String)
-        /// It can't take the result now, for this reason; it may say how long to wait.
+        /// The relay can't accept the result now, for this reason; it may say how long to wait.
         case later(String, Duration)
     }
 
-    /// Reports the result of the reply to an event; repeating it does no harm.
+    /// Reports the result of the reply to an event; repeating it is harmless.
     func report(_ result: GivenResult, of eventID: String) async -> Reported {
         let body = Self.body(secret, eventID, result: result)
         guard let answer = await post("/v1/reply/result", body, about: eventID) else {

@@ -3,20 +3,20 @@ import Network
 import Programs
 import PushSealing
 
-/// Waits for replies to the requests that rang, gives each to OpenCode, once, and reports its result.
+/// Waits for replies to the requests that rang, passes each reply to OpenCode once, and reports its result.
 ///
 /// Replies at the relay survive a restart of the bridge: the request then rings again under the same ID,
 /// which the relay doesn't deliver twice, and the wait finds the reply.
 actor ReplyDesk {
-    /// Its dependencies.
+    /// The desk's dependencies.
     struct Parts: Sendable {
-        /// Waits for the reply to an event, a limited time.
+        /// Waits a limited time for the reply to an event.
         let wait: @Sendable (_ eventID: String) async -> RelayClient.Wait
-        /// Acknowledges an event; false to try again later.
+        /// Acknowledges an event; false if the call must be repeated later.
         let acknowledge: @Sendable (_ eventID: String) async -> Bool
         /// Reports the result of the reply to an event.
         let report: @Sendable (GivenResult, _ eventID: String) async -> RelayClient.Reported
-        /// Opens replies; `nil` if none are waited for, so that events are only acknowledged.
+        /// Opens replies; `nil` if the bridge doesn't wait for replies and only acknowledges events.
         let opener: ReplyOpener?
         /// Gives a reply to OpenCode.
         let answer:
@@ -45,14 +45,14 @@ actor ReplyDesk {
     private let input: AsyncStream<Job>.Continuation
     private var client: OpenCodeClient?
     private var watched: [RequestID: Watched] = [:]
-    /// Requests whose turn hasn't come.
+    /// Requests whose turn hasn't come yet.
     private var waiting: [RequestID] = []
     private var active = 0
     /// The events whose replies are being given to OpenCode.
     private var inUse: Set<String> = []
     /// How requests ended, by the IDs of their events.
     private var ends: [String: RequestEnd] = [:]
-    /// Whether the log says that the relay takes no results.
+    /// Whether it has been logged that the relay doesn't accept results.
     private var isUnsupportedNoted = false
 
     init(_ parts: Parts, _ console: Console) {
@@ -68,7 +68,7 @@ actor ReplyDesk {
                 group.addTask {
                     switch job {
                     case .watch(let id, let eventID):
-                        // A reply that OpenCode doesn't take yet holds up no other.
+                        // A reply that OpenCode doesn't accept yet must not delay others.
                         if let (given, known) = await self.watch(id, as: eventID) {
                             await self.use(given, known)
                         }
@@ -81,10 +81,10 @@ actor ReplyDesk {
         }
     }
 
-    /// The server that the next replies are for.
+    /// Sets the server to which later replies are given.
     func use(_ client: OpenCodeClient) { self.client = client }
 
-    /// A request rang: if phones can answer it, its reply is waited for.
+    /// Handles a request that rang: waits for its reply if phones can answer it.
     func rang(_ rung: RungRequest) {
         let (request, eventID) = (rung.request, rung.eventID)
         guard watched[request.id] == nil, watched.count < Bounds.requestsMax else { return }
@@ -95,7 +95,7 @@ actor ReplyDesk {
         startNext()
     }
 
-    /// A request was answered or withdrawn: the phones needn't ring or show it any more.
+    /// Handles the end of a request: the phones no longer need to ring for it or show it.
     ///
     /// Returns the event that rang for it.
     func closed(_ id: RequestID, _ end: RequestEnd) -> String? {
@@ -103,7 +103,7 @@ actor ReplyDesk {
         guard let known = watched.removeValue(forKey: id) else { return nil }
         if inUse.contains(known.eventID) { ends[known.eventID] = end }
         guard !known.isReplied else { return known.eventID }
-        // So that a phone learns it that replies from now on.
+        // Informs phones that reply from now on.
         if known.isOffered { input.yield(.report(ReplyFate(end), of: known.eventID)) }
         input.yield(.acknowledge(known.eventID))
         return known.eventID
@@ -171,7 +171,7 @@ actor ReplyDesk {
         if let fate { await report(fate, of: given, to: known.eventID) }
     }
 
-    /// Gives a reply to OpenCode, again if need be; `nil` if the task was cancelled before its fate was known.
+    /// Gives a reply to OpenCode, with retries; `nil` if the task was cancelled before its fate was known.
     private func carryOut(_ given: GivenReply, _ known: Watched) async -> ReplyFate? {
         let name = "the reply to \(Console.safe(known.request.id))"
         let reply: RequestReply
@@ -179,7 +179,7 @@ actor ReplyDesk {
             guard let opener = parts.opener else { return nil }
             reply = try opener.open(given, to: known.eventID, of: known.request.knownOffer)
         } catch {
-            console.note("\(name) isn't used: \(error)")
+            console.note("\(name) was ignored: \(error)")
             return .refused(error.reason)
         }
         var backOff = BackOff(from: Bounds.replyPauseMin, to: Bounds.replyPauseMax)
@@ -189,7 +189,7 @@ actor ReplyDesk {
             guard watched(known.request.id, as: known.eventID) != nil else {
                 console.note("\(name) came too late")
                 let end = ends[known.eventID] ?? .withdrawn
-                // It was in time if it has been tried.
+                // The reply was in time if it has been tried.
                 if end == .withdrawn, attempt > 0 { return ReplyFate(after: lastFault) }
                 return isUnconfirmed ? ReplyFate(end).unconfirmed : ReplyFate(end)
             }
@@ -211,16 +211,16 @@ actor ReplyDesk {
             guard (try? await parts.sleep(backOff.next(.random(in: 0...1)))) != nil else { return nil }
         }
         guard !Task.isCancelled else { return nil }
-        console.note("gave up \(name): OpenCode never took it")
+        console.note("gave up on \(name): OpenCode never accepted it")
         return ReplyFate(after: lastFault)
     }
 
-    /// Reports the result of a reply, or of every reply from now on.
+    /// Reports the result of a reply, or without one, of every reply from now on.
     private func report(_ fate: ReplyFate, of given: GivenReply?, to eventID: String) async {
         guard let opener = parts.opener else { return }
         let result: GivenResult
         do throws(SealingFailure) {
-            // Sealed once: the relay keeps the first result.
+            // Sealed only once: the relay keeps the first result.
             let time = Int(WallClock.system.now / 1_000)
             result = try opener.result(fate, of: given, to: eventID, at: time)
         } catch {
@@ -261,7 +261,7 @@ actor ReplyDesk {
 }
 
 extension ReplyDesk.Parts {
-    /// The parts for a relay.
+    /// Creates the dependencies for a relay.
     init(relay: RelayClient, opener: ReplyOpener?) {
         self.init(
             wait: { await relay.waitForReply(to: $0) }, acknowledge: { await relay.acknowledge($0) },

@@ -4,7 +4,7 @@ import PushSealing
 /// The result of a reply, for the phone.
 struct ReplyFate: Sendable, Equatable {
     let outcome: ReplyOutcome
-    /// Why, in one word for programs.
+    /// The reason in one word, for programs.
     var reason: String?
 
     static let taken = Self(outcome: .taken)
@@ -27,7 +27,7 @@ struct ReplyFate: Sendable, Equatable {
         }
     }
 
-    /// The fate of a reply that OpenCode hasn't taken for as long as the bridge tried.
+    /// The fate of a reply that OpenCode hadn't accepted when the bridge stopped trying.
     init(after fault: ServerError?) {
         switch fault {
         case .status(let status) where (400..<500).contains(status): self = .refused("status_\(status)")
@@ -46,12 +46,12 @@ struct ReplyFate: Sendable, Equatable {
     /// The fate in one word, for the log.
     var word: String { reason ?? outcome.rawValue }
 
-    /// The answer to the request was lost, so an answer that counts may be this one.
+    /// The same fate if the server's response was lost, so that the answer that took effect may be this reply.
     var unconfirmed: Self { Self(outcome: outcome, reason: "unconfirmed") }
 }
 
 extension ReplyRefusal {
-    /// The reason of the outcome `refused`.
+    /// The reason for the outcome `refused`.
     var reason: String {
         switch self {
         case .readable: "not_sealed"
@@ -70,7 +70,9 @@ enum GivenResult: Sendable, Equatable {
 }
 
 extension ReplyOpener {
-    /// The result of a reply: sealed if the reply was, or for every reply if none has arrived and there is a key.
+    /// The result of a reply, or of every reply if none has arrived.
+    ///
+    /// Sealed if there is a key, unless the reply was readable.
     ///
     /// - Parameter seconds: The time, since 1970.
     func result(

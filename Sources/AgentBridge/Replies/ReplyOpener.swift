@@ -20,7 +20,7 @@ enum ReplyRefusal: Error, Sendable, Equatable, CustomStringConvertible {
         case .readable: "it isn't sealed, so the relay could have made it up"
         case .noKey: "it is sealed, and the secret has no key"
         case .refused(let refusal): "it can't be opened: \(refusal.rawValue)"
-        case .unknownAction: "its action is none of once, always, reject and answer"
+        case .unknownAction: "its action must be once, always, reject or answer"
         case .notOffered: "the event doesn't offer this reply"
         }
     }
@@ -28,7 +28,7 @@ enum ReplyRefusal: Error, Sendable, Equatable, CustomStringConvertible {
 
 /// Opens replies, and refuses those that may not come from a paired phone.
 struct ReplyOpener: Sendable {
-    /// The pairing's keys; none if the secret is only the relay's.
+    /// The pairing's keys; empty if there is only a relay secret.
     let keys: [SealedReply.Key]
     /// Whether readable replies are refused, because the relay could have made them up.
     let requiresSealed: Bool
@@ -58,7 +58,7 @@ struct ReplyOpener: Sendable {
             (action, text) = (given.action, given.text)
         }
         guard let choice = action.flatMap(RequestReply.Choice.init) else { throw .unknownAction }
-        // An agent that gets an empty message may take it for none at all.
+        // An agent could mistake an empty message for a missing one.
         let message = choice == .reject && text?.contains { !$0.isWhitespace } == true ? text : nil
         let reply = RequestReply(
             choice: choice,

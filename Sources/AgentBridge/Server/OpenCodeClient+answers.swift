@@ -73,7 +73,7 @@ extension OpenCodeClient {
             reading = SessionReading.second(try await get(second(session) + "/message", query))
             if needsOutcome, let outcome = await loggedOutcome(session) { reading.outcome = outcome }
         }
-        // A notification without a title is better than none.
+        // A notification without a title is better than no notification.
         if let info = try? await sessionInfo(session, directory) {
             SessionReading.describe(info, in: &reading)
         }

@@ -5,13 +5,14 @@ import WebClient
 
 /// What servers of 2.x offer to phones that pair with them.
 extension OpenCodeClient {
-    /// The addresses at which the server says that it answers, with its tunnel's; empty if it doesn't say.
+    /// The addresses that the server reports, including its tunnel's; empty if it reports none.
     func addresses() async -> [WebAddress] {
         guard generation == .second, let info = try? await get("/api/info") else { return [] }
         return (info["urls"]?.array ?? []).compactMap { $0.string.flatMap { try? WebAddress($0) } }
     }
 
-    /// A new code that logs one phone in to the server, once, within five minutes; `nil` if the server has no such codes.
+    /// A new code with which one phone can log in to the server once, within five minutes; `nil` if the server has no
+    /// such codes.
     func pairingCode() async throws(ServerError) -> String? {
         guard generation == .second else { return nil }
         let answer = try await post("/api/pair", [], [])

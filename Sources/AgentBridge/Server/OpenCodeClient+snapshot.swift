@@ -4,7 +4,7 @@ import Programs
 import WebClient
 
 extension OpenCodeClient {
-    /// Queries the state of everything that may run.
+    /// Queries the state of everything that may be running.
     ///
     /// - Parameter isFirst: Whether nothing has been seen yet, so that the server's projects are also queried.
     func snapshot(isFirst: Bool) async throws(ServerError) -> Snapshot {
@@ -34,7 +34,7 @@ extension OpenCodeClient {
         return snapshot
     }
 
-    /// The runs of the API that 1.18 shares with 2.x; earlier servers don't have it.
+    /// The runs of the API that 1.18 shares with 2.x; earlier servers lack this API.
     private func activeSessions() async throws(ServerError) -> [SessionID] {
         do throws(ServerError) {
             let active = try await get("/api/session/active")
@@ -80,7 +80,9 @@ extension OpenCodeClient {
         }
     }
 
-    /// Records where something may run or wait: directories without a repository are known only from their sessions.
+    /// Records the directories where something may be running or waiting.
+    ///
+    /// Reads sessions as well as projects, because a directory without a repository is known only from its sessions.
     private func rememberDirectories() async {
         var recent: [(directory: String, at: Double)] = []
         func add(_ directory: String?, _ time: JSON.Value?) {

@@ -1,8 +1,8 @@
-/// Why the OpenCode server can't be used, with what to do about it.
+/// Why the OpenCode server can't be used, and what to do about it.
 enum ServerError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// Nothing answers there.
+    /// Nothing answers at the address.
     case unreachable(String, isTimeout: Bool)
-    /// It rejected the password.
+    /// The server rejected the password.
     case unauthorized
     /// The server isn't an OpenCode server.
     case unknownServer(String)

@@ -3,7 +3,7 @@ import Network
 /// State from earlier events that later requests to the server need.
 final class ServerMemory: Sendable {
     private struct State {
-        /// The most recent last.
+        /// The known directories, the most recent last.
         var directories: [String] = []
         var positions: [SessionID: Int] = [:]
         /// The directories whose open requests can't be listed.
@@ -28,7 +28,7 @@ final class ServerMemory: Sendable {
         }
     }
 
-    /// Represents the sessions of 2.x, whose lists aren't by directory.
+    /// Stands for the sessions of 2.x, whose requests aren't listed by directory.
     static let sessions = "some sessions"
 
     /// Records whether a directory's open requests could be listed; the empty string is the server's own directory.
@@ -67,7 +67,7 @@ final class ServerMemory: Sendable {
         directory.isEmpty ? "its own directory" : Console.safe(directory)
     }
 
-    /// The number of a session's last durable event that was seen (2.x).
+    /// The number of the last durable event seen in a session (2.x).
     func position(of session: SessionID) -> Int? { state.withLock { $0.positions[session] } }
 
     /// Records the number of a session's durable event.

@@ -41,7 +41,7 @@ struct ServerPlace: Sendable, Equatable {
 
     private static let defaultUser = "opencode"
 
-    /// The variables that OpenCode reads itself: those of 2.x, then those of 1.x.
+    /// Credentials from the variables that OpenCode itself reads: 2.x's variables first, then 1.x's.
     static func credentials(_ environment: [String: String]) -> WebCredentials? {
         func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
         if let password = value("OPENCODE_PASSWORD") {

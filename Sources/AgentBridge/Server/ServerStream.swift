@@ -4,7 +4,7 @@ import WebClient
 /// Reads a server's event stream.
 struct ServerStream: Sendable {
     let client: OpenCodeClient
-    /// The longest time without a byte.
+    /// How long the stream may be silent.
     var silenceLimit = Bounds.streamSilenceMax
     /// Handles each event; returns false if there are too many.
     let receive: @Sendable (StreamSignal) -> Bool
@@ -15,7 +15,7 @@ struct ServerStream: Sendable {
     enum End: Sendable, Equatable {
         /// The server closed the stream, or the connection failed.
         case closed(String)
-        /// No data arrived within the maximum time.
+        /// No data arrived within the silence limit.
         case silent
         /// The bridge couldn't keep up.
         case overflow
@@ -30,7 +30,7 @@ struct ServerStream: Sendable {
             do throws(ServerError) {
                 return try await read("/global/event")
             } catch {
-                // Older servers have only the stream of one directory.
+                // Older servers offer only the stream of a single directory.
                 switch error {
                 case .status(404), .answer: return try await read("/event")
                 default: throw error

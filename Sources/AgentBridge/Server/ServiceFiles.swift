@@ -4,7 +4,7 @@ import Programs
 
 /// The files in which background servers of 2.x describe themselves.
 enum ServiceFiles {
-    /// The files of running servers: `service.json` first, then those of other channels, the newest first.
+    /// The files of running servers: `service.json` first, then the files of other channels, the newest first.
     static func read(_ environment: [String: String]) -> [(String, [UInt8])] {
         guard let folder = folder(environment) else { return [] }
         let others = names(folder).filter { $0.hasPrefix("service-") && $0.hasSuffix(".json") }
@@ -50,7 +50,7 @@ enum ServiceFiles {
 
 /// Where the bridge keeps its state and settings.
 enum StateDirectory {
-    /// The names of the bridge, and of its directories; the first one is its name now.
+    /// The names of the bridge and its directories, the current name first.
     static let names = ["agent-bridge", "opencode-bridge"]
 
     /// The bridge's directory for its state; `nil` without a home.
@@ -58,7 +58,7 @@ enum StateDirectory {
         base(environment).map { own(in: $0) }
     }
 
-    /// The bridge's directory in another one: that of its former name if only that exists, since it has the pairing.
+    /// The bridge's directory in `base`: the one with its former name if only that exists, as it contains the pairing.
     static func own(in base: String) -> String {
         let paths = names.map { base + "/" + $0 }
         return paths.first { access($0, F_OK) == 0 } ?? paths[0]

@@ -85,7 +85,7 @@ enum FirstGeneration {
     }
 }
 
-/// Decodes the events of 1.18 for runs and permissions of the API that it shares with 2.x, which have no status and
+/// Decodes 1.18's events for runs and permissions of the API that it shares with 2.x; they lack a status and have
 /// different names.
 enum NextGeneration {
     static func decode(_ type: String, _ properties: JSON.Value, _ directory: String?) -> BridgeEvent? {

@@ -4,7 +4,8 @@ import JSON
 extension JSON.Value {
     /// `bash: cd sub && make clean`: a permission's full text.
     ///
-    /// Patterns and resources of 1.x are split and cut for comparison with rules; the metadata has the actual command.
+    /// Patterns and resources of 1.x are split and cut for comparison with rules; the metadata contains the
+    /// actual command.
     var permissionDetail: String? {
         guard let action = (self["action"] ?? self["permission"] ?? self["type"])?.text else { return nil }
         let metadata = self["metadata"] ?? [:]
@@ -23,7 +24,7 @@ extension JSON.Value {
         } else if let description = metadata["description"]?.text {
             asked = patterns.map { "\($0): \(description)" } ?? description
         }
-        // Last, so that it can't push what is asked out of a text that is cut.
+        // The reason comes last, so that it can't push the request out of text that is cut.
         let reason = self["reason"]?.text.map { "\nReason: \($0)" } ?? ""
         return (asked.map { "\(action): \($0)" } ?? action) + reason
     }
@@ -73,7 +74,7 @@ extension RunError {
             name: error?["name"]?.string ?? error?["type"]?.string, message: said.map(Self.unwrapped))
     }
 
-    /// Some providers' messages are JSON themselves.
+    /// Some providers' messages are themselves JSON.
     private static func unwrapped(_ message: String) -> String {
         guard message.utf8.first == UInt8(ascii: "{"),
             let inner = try? JSON.parse(

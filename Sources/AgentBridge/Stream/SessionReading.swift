@@ -33,12 +33,12 @@ enum SessionReading {
         let messages = answer["data"]?.array ?? []
         var reading = Reading()
         reading.tool = tool(messages.first?["content"]?.array)
-        // Commands that the person ran since then aren't a run: the last one ended before them.
+        // Commands that the person has run since then aren't a run: the last run ended before them.
         let sinceEnd = messages.prefix { !judgedTypes.contains(type($0)) || type($0) == "shell" }.count
         let isEnded = sinceEnd < messages.count && type(messages[sinceEnd]) == "idle"
         let run = isEnded ? messages[sinceEnd...].drop { type($0) == "idle" } : messages[...]
         let last = run.first { judgedTypes.contains(type($0)) && type($0) != "idle" }
-        // The same before and after the end is recorded, so that it identifies the run.
+        // This ID is the same before and after the end is recorded, so that it identifies the run.
         reading.mark = last?.identifier("id")
         if isEnded {
             reading.mark = reading.mark ?? messages[sinceEnd].identifier("id")

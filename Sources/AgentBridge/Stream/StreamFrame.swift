@@ -26,7 +26,7 @@ enum StreamFrame {
 
     /// Whether a frame is an agent's output, as nearly all frames are; determined without parsing it.
     ///
-    /// The first member `type` of such frames is the event's; no nested type has such a name.
+    /// In these frames, the first member `type` is the event's; no nested type has such a name.
     static func isNoise(_ data: [UInt8]) -> Bool {
         guard let start = data.firstRange(of: member, within: noiseSearchBytes) else { return false }
         let name = data[start...].prefix(nameBytesMax).prefix { $0 != UInt8(ascii: "\"") }

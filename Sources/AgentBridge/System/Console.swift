@@ -8,21 +8,21 @@ struct Console: Sendable {
 
     private static let lock = Lock(())
 
-    /// A message.
+    /// Writes a message.
     func note(_ text: String) {
         Self.lock.withLock { _ in StandardError.message(Printable.line(text), from: "agent-bridge") }
     }
 
-    /// A message that explains a decision.
+    /// Writes a message that explains a decision, if verbose.
     func explain(_ text: @autoclosure () -> String) {
         if isVerbose { note(text()) }
     }
 
-    /// A result, such as a code for a terminal or JSON; false if nobody reads it.
+    /// Writes a result, such as a code for a terminal or JSON; false if nobody reads it.
     @discardableResult
     func print(_ text: String) -> Bool { StandardOutput.write(text + "\n") }
 
-    /// The beginning of an untrusted text, safe for one line of a terminal.
+    /// The beginning of untrusted text, safe for one line of a terminal.
     static func safe(_ text: String) -> String {
         Printable.line(String(String.UnicodeScalarView(text.unicodeScalars.prefix(200))))
     }

@@ -8,7 +8,7 @@ enum Fingerprint {
         String(Digest256(of: Array(text.utf8)).hex.prefix(count))
     }
 
-    /// A hash of some members of an object, the same for every order of members.
+    /// A hash of some members of an object, regardless of their order.
     static func hex(_ value: JSON.Value, members: [String], count: Int) -> String {
         let kept = members.compactMap { name in value[name].map { (name, sorted($0)) } }
         return hex(String(decoding: object(kept).encoded(), as: UTF8.self), count: count)

@@ -1,4 +1,4 @@
-/// The type of a ring: the relay's event types.
+/// What an event rings for: one of the relay's event types.
 enum EventType: String, Sendable, CaseIterable {
     case complete, permission, error
 }
@@ -24,7 +24,7 @@ enum Outcome: Sendable, Equatable {
 
 /// An error of a run.
 struct RunError: Sendable, Equatable {
-    /// OpenCode's name for it.
+    /// OpenCode's name for the error.
     var name: String?
     /// A message for the user.
     var message: String?

@@ -14,7 +14,7 @@ enum ByteClass {
 
     /// A byte of a host name or IPv4 address (RFC 3986, section 3.2.2).
     ///
-    /// Excludes commas and percent-encoding, which no host name in use has.
+    /// Excludes commas and percent-encoding, which no real host name contains.
     static func isHostName(_ byte: UInt8) -> Bool {
         contains(byte, 0x2BFF_6FD2_0000_0000, 0x47FF_FFFE_87FF_FFFE)
     }

@@ -1,7 +1,7 @@
 /// The header fields of a message in order, stored as bytes; a `String` is created only on access.
 ///
 /// Names are compared ignoring ASCII case. A parsed request's fields are ranges of the received head; a response's
-/// are appended one by one.
+/// fields are appended one by one.
 package struct Headers: Sendable {
     /// The position of one field in `bytes`; the value excludes surrounding white space.
     struct Field: Sendable {

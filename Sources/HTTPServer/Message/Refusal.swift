@@ -1,20 +1,20 @@
 /// Why the server answers a request itself, without a handler.
 ///
-/// An `ErrorResponder` turns it into the answer; the server sets `status`.
+/// An `ErrorResponder` turns it into a response; the server sets `status`.
 package enum Refusal: Hashable, Sendable {
     /// 400: the request line isn't `method SP target SP version CRLF`.
     case malformedRequestLine
-    /// 400: the target has a byte or form that RFC 9112, section 3.2, doesn't allow.
+    /// 400: the target contains a byte or has a form that RFC 9112, section 3.2, doesn't allow.
     case malformedTarget
     /// 400: a field line isn't `name ":" value CRLF`, or is folded.
     case malformedHeader
-    /// 400: `Host` is missing, repeated, invalid, or differs from the target's.
+    /// 400: `Host` is missing, repeated, invalid, or differs from the target's host.
     case invalidHost
     /// 400: `Content-Length` and `Transfer-Encoding` don't determine the length of the body.
     case invalidFraming
     /// 400: the chunked coding is malformed.
     case malformedChunk
-    /// 404: no route has the path.
+    /// 404: no route matches the path.
     case notFound
     /// 405: the path supports only the methods listed here.
     case methodNotAllowed(allowed: [Method])
@@ -39,7 +39,7 @@ package enum Refusal: Hashable, Sendable {
     /// 505: a version other than HTTP/1.1 and HTTP/1.0.
     case unsupportedVersion
 
-    /// The status of the answer.
+    /// The status of the response.
     package var status: Status {
         switch self {
         case .malformedRequestLine, .malformedTarget, .malformedHeader, .invalidHost, .invalidFraming,
@@ -58,7 +58,7 @@ package enum Refusal: Hashable, Sendable {
         }
     }
 
-    /// Whether the start of the next request is unknown, so that the connection closes after the answer.
+    /// Whether the start of the next request is unknown, so that the connection closes after the response.
     ///
     /// True for all but the router's refusals, because a refused request isn't read to its end.
     package var leavesFramingInDoubt: Bool {
@@ -93,8 +93,8 @@ package enum Refusal: Hashable, Sendable {
     }
 }
 
-/// Creates the answer to a refused request.
+/// Creates the response to a refused request.
 ///
-/// The request is given if its head was read: always for a router's refusals, sometimes for 408, 413 and 417. The
+/// The request is given if its head was read: always when the router refuses it, sometimes for 408, 413 and 417. The
 /// server sets the status and `Allow` afterwards, so a responder can't change either.
 package typealias ErrorResponder = @Sendable (Refusal, Request?) -> Response

@@ -12,7 +12,7 @@ package struct Request: Sendable {
     package var body: [UInt8]
     /// The socket's peer, which may be a proxy; nil for a request without a socket.
     package var remoteAddress: SocketAddress?
-    /// Identifies the request in logs and answers; empty by default and never read by the server.
+    /// Identifies the request in logs and responses; empty by default and never read by the server.
     package var id = ""
     /// The minor version: 1 for HTTP/1.1, 0 for HTTP/1.0.
     package let minorVersion: UInt8
@@ -70,7 +70,7 @@ package struct Request: Sendable {
         return nil
     }
 
-    /// Whether a browser asks what a page of another origin may send (Fetch Standard, "CORS-preflight request").
+    /// Whether a browser is asking what a page of another origin may send (Fetch Standard, "CORS-preflight request").
     var isPreflight: Bool {
         method == .options && headers.bytes(of: "Origin") != nil
             && headers.bytes(of: "Access-Control-Request-Method") != nil

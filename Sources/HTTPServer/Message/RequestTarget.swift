@@ -1,14 +1,15 @@
 /// A parsed request target (RFC 9112, section 3.2): the ranges of authority, path and query in the head.
 ///
-/// Accepts the origin form, `*` for `OPTIONS`, and the absolute form of `http` and `https`, which a server must accept
-/// (section 3.2.2). Its authority must equal `Host`, so that a proxy can't see a different host than this server.
+/// Accepts the origin form, `*` for `OPTIONS`, and the absolute form with `http` and `https`, which a server must
+/// accept (section 3.2.2). The authority of the absolute form must equal `Host`, so that a proxy can't see a different
+/// host than this server.
 struct RequestTarget: Sendable {
     var whole: Range<Int>
-    /// Empty for an absolute form without a path.
+    /// The path; empty for an absolute form without one.
     var path: Range<Int>
-    /// Without the question mark.
+    /// The query without the question mark.
     var query: Range<Int>
-    /// Only in the absolute form.
+    /// The authority; only in the absolute form.
     var authority: Range<Int>?
 
     /// Splits a path with an optional query, without validating it.
@@ -66,7 +67,7 @@ struct RequestTarget: Sendable {
 
     /// Whether the bytes are `host [":" port]` (RFC 9110, section 7.2).
     ///
-    /// An empty host is valid: that of a URI without authority.
+    /// An empty host is valid: a URI without an authority has one.
     static func isHost(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
         guard !range.isEmpty else { return true }
         guard let end = hostEnd(bytes, range) else { return false }

@@ -1,7 +1,7 @@
-/// A handler's answer.
+/// A handler's response.
 ///
-/// The server does the framing: it writes `Content-Length`, `Connection`, `Date` and `Transfer-Encoding` itself and
-/// drops fields of these names.
+/// The server adds the framing: it writes `Content-Length`, `Connection`, `Date` and `Transfer-Encoding` itself and
+/// drops handlers' fields with these names.
 package struct Response: Sendable {
     /// The status code.
     package var status: Status
@@ -11,7 +11,7 @@ package struct Response: Sendable {
     package var body: [UInt8]
     /// Whether to close the connection after this response.
     package var closesConnection = false
-    /// Whether to close the connection instead of sending this response: a simulator's fault.
+    /// Whether to close the connection instead of sending this response, a fault that the simulator can inject.
     package var isWithheld = false
 
     /// Creates a response; `Headers(_:)` takes a literal of header pairs.

@@ -1,8 +1,8 @@
 /// Decodes the chunked coding (RFC 9112, section 7.1) and validates every byte of its framing.
 ///
 /// Extensions must follow the grammar, without optional white space, and are dropped. Trailer fields are validated like
-/// header fields and dropped; framing fields are not allowed (RFC 9110, section 6.5.1). Both are bounded, and so is the
-/// number of digits of a size.
+/// header fields and dropped; framing fields are not allowed (RFC 9110, section 6.5.1). Extensions, trailers and the
+/// number of digits in a size are bounded.
 struct ChunkedDecoder {
     private enum State {
         /// Before or in the hexadecimal size.

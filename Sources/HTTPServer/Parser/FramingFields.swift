@@ -6,7 +6,7 @@ struct FramingFields {
     }
 
     private(set) var host: Range<Int>?
-    /// `Int.max`, which exceeds every limit, if the value doesn't fit an `Int`.
+    /// The value of `Content-Length`; `Int.max`, which exceeds every limit, if it doesn't fit in an `Int`.
     private(set) var contentLength: Int?
     private(set) var isChunked = false
     private(set) var expectation = Expectation.none
@@ -40,7 +40,7 @@ struct FramingFields {
         }
     }
 
-    /// Whether a field has one of these names.
+    /// Whether a field's name is `Host`, `Expect`, `Connection`, `Content-Length` or `Transfer-Encoding`.
     static func isOne(_ bytes: Span<UInt8>, _ name: Range<Int>) -> Bool {
         switch name.count {
         case 4: bytes.isEqual(name, lowercase: "host")

@@ -15,7 +15,7 @@ struct HeadParser {
 
     /// Empty lines allowed before a request line: some old clients end a body with one (RFC 9112, section 2.2).
     private static let blankLinesMax = 1
-    /// The reserved capacity, enough for a typical request.
+    /// The number of fields to reserve memory for, enough for a typical request.
     private static let fieldsReserved = 12
 
     /// The start of the current line.
@@ -109,7 +109,7 @@ struct HeadParser {
         return limits.bodyBytesMaxOfPaths[path] ?? limits.bodyBytesMax
     }
 
-    /// Whether the client waits for `100 Continue`.
+    /// Whether the client is waiting for `100 Continue`.
     var expectsContinue: Bool { framing.expectation == .continue && minorVersion == 1 }
 
     /// Whether the connection may carry another request (RFC 9112, section 9.3).

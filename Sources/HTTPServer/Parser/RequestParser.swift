@@ -15,7 +15,7 @@ package struct RequestParser: Sendable {
 
     /// The progress of the current request, which selects its deadline.
     package enum Phase: Hashable, Sendable {
-        /// No byte was received.
+        /// No byte has been received.
         case idle
         /// The head has begun.
         case head
@@ -33,7 +33,7 @@ package struct RequestParser: Sendable {
     private let limits: RequestLimits
     private var state = State.head
     private var head = HeadParser()
-    /// The head so far, if it arrived in pieces; the complete head in the body's states.
+    /// The head so far, if it arrived in pieces; the complete head while the body is being read.
     private var bytes: [UInt8] = []
     private var chunks = ChunkedDecoder()
     private var body: [UInt8] = []
@@ -55,7 +55,7 @@ package struct RequestParser: Sendable {
     /// The allocated memory of the incomplete request in bytes.
     package var memoryBytes: Int { bytes.capacity + body.capacity + chunks.memoryBytes }
 
-    /// Whether the client waits for `100 Continue`: it asked, and no byte of the body was received.
+    /// Whether the client is waiting for `100 Continue`: it asked for it and has sent no byte of the body.
     package var awaitsContinue: Bool {
         switch state {
         case .length(let left): left > 0 && body.isEmpty && head.expectsContinue
@@ -64,7 +64,7 @@ package struct RequestParser: Sendable {
         }
     }
 
-    /// Whether the current request is `HEAD`, as far as it was read; its answer has no body.
+    /// Whether the current request is known to be `HEAD`, whose response has no body.
     package var isHead: Bool { head.method == .head }
 
     /// The incomplete or refused request without its body; nil before its head is complete.
@@ -126,7 +126,7 @@ package struct RequestParser: Sendable {
                 offset += lineFeed + 1
                 return .blank
             case .end:
-                // Before the check, so that `unfinished` has the head of a refused request.
+                // Copied before the check, so that `unfinished` includes the head of a refused request.
                 bytes = rest.copy(0..<lineFeed + 1)
                 offset += lineFeed + 1
                 try head.check(rest, limits: limits)

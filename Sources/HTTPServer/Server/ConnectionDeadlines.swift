@@ -2,7 +2,7 @@ import Network
 
 /// The deadlines of a connection: a pure value.
 ///
-/// Two run at once: one for the current request, one for unsent answers.
+/// Two run at once: one for the current request, one for unsent responses.
 struct ConnectionDeadlines {
     /// What a connection is waiting for.
     enum Wait: Equatable {
@@ -20,9 +20,9 @@ struct ConnectionDeadlines {
     enum Verdict: Equatable {
         /// Nothing yet; check again at this time, if any.
         case wait(until: MonotonicTime?)
-        /// Close silently: the client is idle or doesn't read.
+        /// Close silently: the client is idle or isn't reading.
         case close
-        /// Answer 408 and close.
+        /// Respond with 408 and close.
         case refuse(Refusal)
     }
 
@@ -46,8 +46,7 @@ struct ConnectionDeadlines {
         return min(requestDue, writeDue)
     }
 
-    /// Sets the event that the connection waits for; the deadline of an unchanged wait of the same request
-    /// keeps running.
+    /// Sets what the connection is waiting for; the deadline keeps running if neither that nor the request has changed.
     mutating func update(_ wait: Wait, request: Int, now: MonotonicTime) {
         guard wait != self.wait || request != self.request else { return }
         // Connecting and sending the first head share one deadline.

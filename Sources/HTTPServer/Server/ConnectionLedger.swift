@@ -2,8 +2,8 @@ package import Network
 
 /// Counts the open connections of all loops, estimates their memory, and decides whether to admit another.
 ///
-/// One lock for all loops: separate counts would make the limit per address depend on how the kernel distributes its
-/// connections. It is taken a few times per connection, next to system calls that cost a hundred times more.
+/// One lock serves all loops: separate counts would make the limit per address depend on how the kernel distributes its
+/// connections. The lock is taken a few times per connection, alongside system calls that cost a hundred times more.
 package final class ConnectionLedger: Sendable {
     /// The decision about a new connection.
     enum Admission {
@@ -26,14 +26,14 @@ package final class ConnectionLedger: Sendable {
     }
 
     private let share: AddressShare
-    /// The limit of ``memoryBytes``.
+    /// The limit on ``memoryBytes``.
     package let memoryBytesMax: Int
     private let isExempt: @Sendable (SocketAddress) -> Bool
     private let counts = Lock(Counts())
 
     /// Creates a ledger with the caps of `limits`.
     ///
-    /// - Parameter isExempt: Whether an address has no limit of its own, for example a reverse proxy.
+    /// - Parameter isExempt: Whether an address is exempt from the limit per address, for example a reverse proxy's.
     package init(limits: Limits, isExempt: @escaping @Sendable (SocketAddress) -> Bool = { _ in false }) {
         share = AddressShare(limits)
         memoryBytesMax = limits.connectionMemoryBytesMax
@@ -110,7 +110,7 @@ package final class ConnectionLedger: Sendable {
     }
 }
 
-/// How many connections one address, or one IPv6 site, may have: fewer as the server fills.
+/// How many connections an address or an IPv6 site may have: fewer as the server fills.
 ///
 /// The limit per address applies in full until half of all connections are in use. From there it falls linearly, so a
 /// few addresses can't fill the server.
@@ -123,12 +123,12 @@ struct AddressShare {
     init(_ limits: Limits) {
         connectionsMax = limits.connectionsMax
         most = limits.connectionsPerAddressMax
-        // An operator who allows one address all connections wants no shares.
+        // If one address may use all connections, there are no shares.
         least = most >= connectionsMax ? most : min(most, limits.connectionsPerAddressMin)
         addressesPerSite = limits.addressesPerSite
     }
 
-    /// Connections that one address may have while `open` are in use.
+    /// The maximum number of connections per address while `open` connections are in use.
     func perAddress(open: Int) -> Int {
         let half = connectionsMax / 2
         guard open > half, connectionsMax > half else { return most }
@@ -137,7 +137,7 @@ struct AddressShare {
 
     /// Whether an address and its site, with these counts, may have another connection.
     ///
-    /// Without shares they always may: when all are in use, one is closed for another.
+    /// Without shares, they always may: when all connections are in use, one is closed for another.
     func allows(ofClient: Int, ofSite: Int, open: Int) -> Bool {
         guard least < connectionsMax else { return true }
         let share = perAddress(open: open)

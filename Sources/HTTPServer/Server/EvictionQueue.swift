@@ -3,14 +3,14 @@ import Network
 /// Connections in eviction order: a pure value.
 ///
 /// A request makes its connection active without moving its entry; an eviction moves the stale entries that it finds.
-/// No entry is later than the connection's true time, so the first up-to-date entry is the least recently active
+/// No entry is later than its connection's last activity, so the first up-to-date entry is the least recently active
 /// connection.
 struct EvictionQueue {
     /// What to do with the connection at the front.
     enum Verdict {
         /// The entry is up to date: evict the connection.
         case evict
-        /// The connection was active later, at this time.
+        /// The entry is stale: the connection was active more recently, at this time.
         case keep(since: MonotonicTime)
         /// The connection is closed, or has another entry.
         case forget
@@ -21,7 +21,7 @@ struct EvictionQueue {
         let since: MonotonicTime
     }
 
-    /// Below this many entries, stale ones are not purged.
+    /// The number of entries below which stale ones are not purged.
     private static let purgeMin = 64
 
     /// A binary heap, earliest first.
@@ -47,7 +47,7 @@ struct EvictionQueue {
 
     /// Removes and returns the connection to evict; nil if there is none.
     mutating func takeFirst(judge: (UInt64, MonotonicTime) -> Verdict) -> UInt64? {
-        // Each entry is reinserted at most once before one is found. If all are busy, one pass is enough.
+        // Each entry is reinserted at most once before one is found. If all connections are busy, one pass is enough.
         for _ in 0...count {
             guard let first = removeFirst() else { return nil }
             switch judge(first.id, first.since) {

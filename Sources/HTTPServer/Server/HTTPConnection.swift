@@ -1,11 +1,11 @@
 import Network
 
-/// One client's connection: parses requests, calls handlers and sends answers in order.
+/// One client's connection: parses requests, calls handlers and sends responses in order.
 ///
 /// Confined to its loop. Handles one request at a time and buffers further input up to a limit, then pauses reading.
 /// Synchronous routes are answered while parsing; others run in a task, which is cancelled when the client disconnects.
-/// A client that pipelines gets a few requests answered per turn. The rest wait for the next turn, and for the client
-/// to accept the earlier answers.
+/// If a client pipelines, a few of its requests are answered per turn. The rest wait for the next turn, and for the
+/// client to accept the earlier responses.
 final class HTTPConnection: ChannelHandler {
     /// Unique among the connections of its loop.
     let id: UInt64
@@ -13,10 +13,10 @@ final class HTTPConnection: ChannelHandler {
     private let server: ServerCore
     private var parser: RequestParser
     private var deadlines: ConnectionDeadlines
-    /// The time of the current event, read once per event, since the loop's time can be older than its wait.
+    /// The time of the current event, read once per event because the loop's cached time may be older.
     private var now: MonotonicTime
     private var timer: Timer?
-    /// When `timer` fires; a later deadline doesn't move it, the timer checks again when it fires.
+    /// When `timer` fires; a later deadline doesn't move the timer, which checks again when it fires.
     private var timerDue: MonotonicTime?
     /// The input after the current request.
     private var backlog = Backlog()
@@ -29,11 +29,11 @@ final class HTTPConnection: ChannelHandler {
     private var requestCount = 0
     private var hasSentContinue = false
     private var hasClientEnded = false
-    /// The last answer is written, or none will follow.
+    /// Whether the last response has been written or none will follow.
     private var isClosing = false
     /// When the last request was answered or the connection was accepted; received bytes alone don't count as activity.
     private(set) var activeSince: MonotonicTime
-    /// Since when it has held at least ``Limits/heldBytesNoticed`` of requests and answers.
+    /// When the connection began to hold at least ``Limits/heldBytesNoticed`` of requests and responses.
     private(set) var holdingSince: MonotonicTime?
     /// The connection's memory as the ledger counts it.
     private(set) var chargedBytes: Int
@@ -100,10 +100,10 @@ final class HTTPConnection: ChannelHandler {
     /// Whether a handler is running; handlers bound their own time.
     var isHandling: Bool { task != nil }
 
-    /// Whether no request has begun and no answer is due.
+    /// Whether no request has begun and no response is due.
     var isIdle: Bool { task == nil && backlog.isEmpty && parser.phase == .idle && !isClosing }
 
-    /// Closes an idle connection in order.
+    /// Closes the connection cleanly if it is idle.
     func closeIfIdle() {
         guard isIdle else { return }
         end()
@@ -118,7 +118,7 @@ final class HTTPConnection: ChannelHandler {
 
     // MARK: Requests
 
-    /// Whether the next request may be answered: the previous one is, and the client has taken its answer.
+    /// Whether the next request may be answered: the previous one has been, and the client is accepting the responses.
     private var canParse: Bool { task == nil && !isClosing && !hasTurn && channel.isWritable }
 
     /// Parses and handles requests from `input`, at most a turn's worth.
@@ -144,7 +144,7 @@ final class HTTPConnection: ChannelHandler {
         backlog.take(parse)
     }
 
-    /// Schedules `backlog` for after the other connections' events.
+    /// Schedules parsing of `backlog` after the other connections' events.
     private func awaitTurn() {
         hasTurn = true
         channel.loop.atNextTurn { [self] in
@@ -177,7 +177,7 @@ final class HTTPConnection: ChannelHandler {
         }
     }
 
-    /// Sends a handler's answer and continues with buffered input.
+    /// Sends a handler's response and continues with buffered input.
     private func finish(_ request: Request, _ response: Response, since began: MonotonicTime) {
         task = nil
         handledBytes = 0
@@ -216,7 +216,8 @@ final class HTTPConnection: ChannelHandler {
 
     // MARK: After each event
 
-    /// Sends answers, closes the connection if nothing more will come, and updates bounds and deadlines.
+    /// Sends responses, closes the connection if nothing more will come, and updates reading, deadlines and counted
+    /// memory.
     private func settle() {
         send()
         // Sending may reveal that the client has disconnected.
@@ -237,7 +238,7 @@ final class HTTPConnection: ChannelHandler {
         charge()
     }
 
-    /// Reports the connection's memory to the ledger if it has changed noticeably.
+    /// Reports the connection's memory to the ledger if it has changed.
     private func charge() {
         let held =
             backlog.memoryBytes + parser.memoryBytes + handledBytes + channel.pendingBytes
@@ -271,7 +272,7 @@ final class HTTPConnection: ChannelHandler {
         }
     }
 
-    /// Closes once the client has received the last answer, or after a timeout.
+    /// Closes once the client has received the last response, or after a timeout.
     private func end() {
         isClosing = true
         backlog.removeAll()

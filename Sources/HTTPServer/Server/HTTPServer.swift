@@ -31,17 +31,17 @@ package struct HTTPServer: Sendable {
         package var isShared = false
         /// The TLS certificate; nil for plain TCP.
         package var tls: TLSServerContext?
-        /// Creates the handlers of connections that chose `h2` by ALPN, which the ledger no longer counts; nil if the
-        /// certificate's context doesn't offer it.
+        /// Creates the handlers for connections that negotiated `h2` by ALPN, which the ledger no longer counts; nil if
+        /// `tls` doesn't offer `h2`.
         ///
-        /// Called on the loop.
+        /// The closure is called on the loop.
         package var http2: (@Sendable () -> (any ChannelHandler)?)?
         /// Limits and timeouts.
         package var limits = Limits()
         /// Called with the error number when connections can't be accepted for lack of descriptors or memory.
         package var onExhausted: (@Sendable (Int32) -> Void)?
 
-        /// Serves plain TCP with the default limits.
+        /// Creates options for plain TCP with the default limits.
         package init(address: SocketAddress) {
             self.address = address
         }
@@ -69,8 +69,9 @@ package struct HTTPServer: Sendable {
 
     /// Stops accepting, answers requests in progress with `Connection: close`, and closes idle connections.
     ///
-    /// Returns when all connections are closed and all handlers have returned. At the deadline the rest are cancelled
-    /// and closed, with `Limits.cancelledHandlersDeadline` more for handlers to return.
+    /// Returns when all connections are closed and all handlers have returned. At the deadline, the remaining
+    /// connections are closed and their handlers are cancelled; `stop` then waits up to
+    /// `Limits.cancelledHandlersDeadline` for them.
     package func stop(within deadline: Duration) async {
         await core.loop.run { loop in
             await core.value.stop(within: deadline, isolation: loop)

@@ -1,6 +1,6 @@
 import Network
 
-/// A connection over a limit: gets a 503 without sending a request, then closes.
+/// A connection over a limit, which gets a 503 without sending a request and then closes.
 ///
 /// Confined to its loop.
 final class RefusedConnection: ChannelHandler {

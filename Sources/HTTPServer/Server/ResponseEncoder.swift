@@ -2,11 +2,11 @@
 enum ResponseEncoder {
     /// The framing that depends on the connection.
     struct Framing {
-        /// The request was `HEAD`: the body is measured but omitted.
+        /// Whether the request was `HEAD`, so that the body is measured but omitted.
         var isHead = false
-        /// The connection closes after this response.
+        /// Whether the connection closes after this response.
         var closes = false
-        /// The client uses HTTP/1.0 and asked for keep-alive, which the response must confirm.
+        /// Whether the client uses HTTP/1.0 and asked for keep-alive, which the response must confirm.
         var grantsKeepAlive = false
     }
 

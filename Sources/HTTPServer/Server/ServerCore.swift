@@ -5,9 +5,9 @@ import Network
 ///
 /// Confined to its loop.
 final class ServerCore {
-    /// The maximum number of connections closed to admit one, or per turn to free memory.
+    /// The maximum number of connections to close to admit one, or to close per turn to free memory.
     private static let evictionsMax = 64
-    /// The output buffer's storage above this size is freed after use.
+    /// The size above which the output buffer's storage is freed after use.
     private static let keptCapacityBytes = 256 * 1024
 
     let loop: EventLoop
@@ -33,7 +33,7 @@ final class ServerCore {
     private(set) var isStopping = false
     private var stopTimers: [Timer] = []
     private var stopWaiters: [CheckedContinuation<Void, Never>] = []
-    /// The answers of this turn for one channel.
+    /// The encoded responses of this turn for one channel.
     private var output: [UInt8] = []
     private var dateLine: [UInt8] = []
     private var dateDue = MonotonicTime(nanoseconds: 0)
@@ -114,7 +114,7 @@ final class ServerCore {
         loop.atTurnEnd { [self] in relieve() }
     }
 
-    /// Frees memory, and continues in the next turn if that isn't enough: there may be no further input to
+    /// Frees memory, and continues in the next turn if that isn't enough, since there may be no further input to
     /// trigger it.
     private func relieve() {
         for _ in 0..<Self.evictionsMax {
@@ -165,7 +165,7 @@ final class ServerCore {
         output.append(static: ResponseEncoder.continueLine)
     }
 
-    /// Encodes the answer to a client that has sent no request.
+    /// Encodes the response to a client that has sent no request.
     func encodeRefusal(_ refusal: Refusal) {
         var response = service.response(to: refusal, nil)
         service.finish?(nil, &response, .zero)
@@ -197,7 +197,7 @@ final class ServerCore {
 
     // MARK: Stopping
 
-    /// Stops accepting, finishes requests in progress, and returns when all are done or at the deadline.
+    /// Stops accepting, finishes requests in progress, cancels the rest at the deadline, and waits briefly for them.
     func stop(within deadline: Duration, isolation: isolated EventLoop) async {
         if !isStopping {
             isStopping = true

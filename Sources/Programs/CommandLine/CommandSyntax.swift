@@ -1,23 +1,24 @@
-/// A command: the row of a program's table from which parser, help, manual page and completion are made.
+/// A command: a row of a program's table, from which the parser, help, manual page and completions are generated.
 package struct CommandSyntax: Sendable {
-    /// Its word on the command line.
+    /// The command's name on the command line.
     package let name: String
-    /// What it does, in one sentence for lists.
+    /// What the command does, in one sentence for lists.
     package let summary: String
-    /// Its description: paragraphs with lines of at most 100 characters, separated by blank lines.
+    /// The command's description: paragraphs with lines of at most 100 characters, separated by blank lines.
     package let about: String
-    /// Its usage after the program's name and its own, a line per form; empty to make one from the options.
+    /// The usage without the program's and the command's names, one form per line; empty to generate it from the
+    /// options.
     private let givenUsages: [String]
-    /// The words without dashes, in this order; the last ones may be missing.
+    /// The words without dashes, in this order; the last ones may be omitted.
     package let arguments: [CommandOption]
     /// The options of this command line.
     package let options: [CommandOption]
-    /// The settings that it reads, which have flags, too.
+    /// The settings that the command reads; they have flags, too.
     package let settings: [SettingRow]
-    /// Settings that another command describes, whose flags this one accepts, too.
+    /// Settings that another command describes and whose flags this one also accepts.
     package let furtherSettings: [SettingRow]
 
-    /// A command.
+    /// Creates a command.
     package init(
         _ name: String, _ summary: String, about: String = "", usages: [String] = [],
         arguments: [CommandOption] = [], options: [CommandOption] = [], settings: [SettingRow] = [],
@@ -33,7 +34,7 @@ package struct CommandSyntax: Sendable {
         self.furtherSettings = furtherSettings
     }
 
-    /// The forms of its usage after the program's name and its own.
+    /// The forms of the command's usage, without the program's and the command's names.
     package var usages: [String] {
         guard givenUsages.isEmpty else { return givenUsages }
         let parts =
@@ -43,7 +44,7 @@ package struct CommandSyntax: Sendable {
         return [parts.joined(separator: " ")]
     }
 
-    /// Its options and the flags of its settings.
+    /// The command's options and the flags of its settings.
     package var flags: [CommandOption] {
         options + (settings + furtherSettings).flatMap(\.options) + [Self.help]
     }

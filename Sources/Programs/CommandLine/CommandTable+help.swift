@@ -76,14 +76,14 @@ extension CommandTable {
 }
 
 extension SettingRow {
-    /// The ways to give it, a line each.
+    /// The setting's variable and flags, and for a secret also their file forms, one line each.
     fileprivate var names: [String] {
         let flags = flagRefusal == nil ? [flag] : []
         let first = ([name] + flags + [negativeFlag].compactMap(\.self)).joined(separator: ", ")
         return isSecret ? [first, "\(fileName), \(fileFlag)"] : [first]
     }
 
-    /// What it accepts, and its default.
+    /// What the setting accepts, and its default.
     var rule: String {
         let unset = defaultText == "required" ? "Required." : "Default: \(defaultText)."
         return "\(accepts.prefix(1).uppercased() + accepts.dropFirst()). \(unset)"

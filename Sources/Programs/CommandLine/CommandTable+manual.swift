@@ -44,7 +44,7 @@ extension CommandTable {
 }
 
 extension SettingRow {
-    /// The variables and flags that give it.
+    /// The variables and flags that give the setting.
     fileprivate var allNames: String {
         ([name] + (isSecret ? [fileName] : []) + options.map(\.name)).joined(separator: ", ")
     }
@@ -69,7 +69,7 @@ private enum Roff {
     /// Lines without filling.
     static func verbatim(_ lines: [String]) -> [String] { [".nf"] + lines.map(escaped) + [".fi"] }
 
-    /// Escapes a line of text, so that nothing is a request and hyphens can be copied.
+    /// Escapes a line of text, so that nothing in it is interpreted as a request and hyphens can be copied.
     static func escaped(_ text: String) -> String {
         let line = text.replacing("\\", with: "\\e").replacing("-", with: "\\-").replacing("`", with: "\\(ga")
             .replacing("~", with: "\\(ti")

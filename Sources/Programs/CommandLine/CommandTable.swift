@@ -2,9 +2,9 @@
 package struct CommandTable: Sendable {
     /// The program's name.
     package let program: String
-    /// What the program does, in a clause: "takes events over HTTP".
+    /// What the program does, in a clause: "accepts events over HTTP".
     package let summary: String
-    /// Its commands; the first one is the default.
+    /// The program's commands; the first one is the default.
     package let commands: [CommandSyntax]
     /// All settings, in the order of the documentation.
     package var settings: [SettingRow] = []
@@ -12,7 +12,7 @@ package struct CommandTable: Sendable {
     package var settingsIntroduction = ""
     /// Paragraphs at the end of the program's help.
     package var notes: [String] = []
-    /// The exit statuses: one sentence.
+    /// A sentence about the exit statuses.
     package var exitStatuses = ""
     /// Files that the program uses, with their descriptions.
     package var files: [(path: String, summary: String)] = []
@@ -20,12 +20,12 @@ package struct CommandTable: Sendable {
     package var seeAlso: [String] = []
     /// Whether the program's help also describes the default command, for programs with few others.
     package var describesDefault = false
-    /// Whether the last of several values of an option counts, so that scripts can override their defaults.
+    /// Whether the last value of a repeated option wins, so that scripts can override their defaults.
     package var lastValueCounts = false
-    /// Words that were commands, with the command lines that replace them.
+    /// Former commands, with the command lines that replace them.
     package var moved: [String: String] = [:]
 
-    /// A table without settings; the rest is set afterwards.
+    /// Creates a table without settings; the other properties are set afterwards.
     package init(program: String, summary: String, commands: [CommandSyntax]) {
         self.program = program
         self.summary = summary
@@ -35,10 +35,10 @@ package struct CommandTable: Sendable {
     /// The default command.
     package var defaultCommand: CommandSyntax { commands[0] }
 
-    /// A command.
+    /// The command with a name; `nil` if there is none.
     package func command(_ name: String) -> CommandSyntax? { commands.first { $0.name == name } }
 
-    /// The sections of the settings of a command, or of all, in order.
+    /// Groups settings by section, in the table's order.
     package func groups(of rows: [SettingRow]) -> [(group: SettingGroup, rows: [SettingRow])] {
         var groups: [SettingGroup] = []
         for row in settings where !groups.contains(row.group) { groups.append(row.group) }
@@ -48,12 +48,12 @@ package struct CommandTable: Sendable {
         }
     }
 
-    /// Points to the help; follows a message about a command line.
+    /// A reference to the help, to add to a message about a command line.
     package func hint(_ command: String? = nil) -> String {
         "See \(program)" + (command.map { " " + $0 } ?? "") + " --help."
     }
 
-    /// The commands that every program has, which print texts made from the table.
+    /// The commands that every program has, which print text generated from the table.
     package static let common: [CommandSyntax] = [
         CommandSyntax(
             "completion", "Print a shell completion script.",

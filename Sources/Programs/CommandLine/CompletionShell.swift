@@ -2,7 +2,7 @@
 package enum CompletionShell: String, CaseIterable, Sendable {
     case bash, zsh, fish
 
-    /// A text in single quotes.
+    /// The text in single quotes.
     func quoted(_ text: String) -> String {
         // In fish, a backslash within single quotes escapes itself and the quote.
         self == .fish

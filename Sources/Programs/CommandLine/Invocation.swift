@@ -87,7 +87,7 @@ private struct CommandLineParser {
         argumentsLeft = command.arguments[...]
     }
 
-    /// Takes one argument, and its value from the rest.
+    /// Parses one argument, and its value from the rest.
     mutating func take(_ argument: String, _ rest: inout ArraySlice<String>) {
         let isValue = skipsValue && !argument.hasPrefix("-")
         skipsValue = false

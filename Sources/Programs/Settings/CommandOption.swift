@@ -1,18 +1,19 @@
-/// An option or an argument of commands: the row from which parser, help, manual page and completion are made.
+/// An option or an argument of commands: the row from which the parser, help, manual page and completions are
+/// generated.
 package struct CommandOption: Sendable {
     /// `--limit`, or the name of an argument: `AGENT`.
     package let name: String
-    /// The form of its value.
+    /// The form of the option's value.
     package let value: OptionValue
-    /// Its description, one or two sentences.
+    /// The option's description, one or two sentences.
     package let summary: String
-    /// Whether it may be given several times.
+    /// Whether the option may be given several times.
     package let isRepeatable: Bool
 
-    /// An option without value.
+    /// Creates an option without a value.
     package init(_ name: String, _ summary: String) { self.init(name, .none, summary) }
 
-    /// An option or an argument with a value.
+    /// Creates an option or an argument with a value.
     package init(
         _ name: String, _ value: OptionValue, repeatable: Bool = false, _ summary: String
     ) {
@@ -28,7 +29,7 @@ package struct CommandOption: Sendable {
         return name.hasPrefix("-") ? "\(name) \(value)" : name
     }
 
-    /// Whether it takes a value.
+    /// Whether the option takes a value.
     package var takesValue: Bool { value.name != nil }
 }
 
@@ -42,12 +43,12 @@ package struct CommandOptions: Equatable, Sendable {
 
     private var given: [Given] = []
 
-    /// No options, or switches.
+    /// Creates a command line without options, or with switches.
     package init(_ switches: CommandOption...) {
         given = switches.map { Given(option: $0, text: "") }
     }
 
-    /// Both have the same texts for each option.
+    /// Whether both contain the same texts for each option.
     package static func == (one: CommandOptions, other: CommandOptions) -> Bool {
         one.textsByName == other.textsByName
     }
@@ -56,16 +57,16 @@ package struct CommandOptions: Equatable, Sendable {
         Dictionary(grouping: given, by: \.option.name).mapValues { $0.map(\.text) }
     }
 
-    /// All of them in the order of the command line.
+    /// All options in the order of the command line.
     package var all: [(option: CommandOption, text: String)] { given.map { ($0.option, $0.text) } }
 
     /// Whether an option was given.
     package func has(_ option: CommandOption) -> Bool { text(option) != nil }
 
-    /// An option's number.
+    /// The number given for an option.
     package func number(_ option: CommandOption) -> Int? { text(option).flatMap { Int($0) } }
 
-    /// An option's text.
+    /// The text given for an option.
     package func text(_ option: CommandOption) -> String? { texts(option).last }
 
     /// The texts of an option that may be given several times.
@@ -77,7 +78,7 @@ package struct CommandOptions: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - text: The given value; `nil` if there was none.
-    ///   - replaces: Whether it may replace an earlier one.
+    ///   - replaces: Whether the value may replace an earlier one.
     package mutating func add(
         _ option: CommandOption, _ text: String?, replaces: Bool = false
     ) throws(UsageError) {
@@ -98,7 +99,7 @@ package struct CommandOptions: Equatable, Sendable {
 
 /// An invalid command line.
 package struct UsageError: Error, Equatable, CustomStringConvertible {
-    /// The problems, a sentence each without its full stop.
+    /// The problems, each a sentence without its full stop.
     package let problems: [String]
 
     /// Wraps at least one problem.

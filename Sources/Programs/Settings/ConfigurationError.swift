@@ -1,6 +1,6 @@
 /// All problems with the configuration.
 package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
-    /// A sentence each, without secrets.
+    /// The problems, each a sentence without secrets.
     package let problems: [String]
     /// The command whose help to refer to, with its program: `relay serve`.
     package let command: String

@@ -3,7 +3,7 @@
 /// A pure function of the text. It mirrors systemd's parser byte by byte, so that commands and the unit read
 /// the same values from one file.
 package enum EnvironmentFile {
-    /// The variables of a file; the last one with a name counts.
+    /// The variables of a file; if a name is repeated, the last value counts.
     package static func parse(_ text: String) -> [String: String] {
         var parser = Parser()
         for byte in text.utf8 { parser.take(byte) }

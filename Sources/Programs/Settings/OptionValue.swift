@@ -1,12 +1,12 @@
 /// The form of an option's value: its name in the usage, the accepted texts, and the shell completions.
 package struct OptionValue: Sendable, Equatable {
-    /// Its name in the usage: `N`; `nil` for a switch, which takes no value.
+    /// The value's name in the usage, such as `N`; `nil` for a switch, which takes no value.
     package let name: String?
     /// The only words that are accepted, which a shell completes; empty for other values.
     package let words: [String]
     /// Whether a shell completes file names.
     package let isPath: Bool
-    /// Describes the accepted texts if a text is invalid; `nil` if it is valid.
+    /// Describes the accepted texts if the given text is invalid; `nil` if it is valid.
     package let refusal: @Sendable (String) -> String?
 
     private init(
@@ -31,14 +31,14 @@ package struct OptionValue: Sendable, Equatable {
     /// Any text.
     package static func text(_ name: String) -> OptionValue { OptionValue(name) }
 
-    /// A text that satisfies a predicate; `accepts` completes "expected …".
+    /// Text that satisfies a predicate; `accepts` completes "expected …".
     package static func text(
         _ name: String, _ accepts: String, where holds: @escaping @Sendable (String) -> Bool
     ) -> OptionValue {
         OptionValue(name) { holds($0) ? nil : accepts }
     }
 
-    /// A whole number in a range.
+    /// An integer in a range.
     package static func number(_ range: ClosedRange<Int>, _ name: String = "N") -> OptionValue {
         let accepts = "a whole number from \(range.lowerBound) to \(range.upperBound)"
         return text(name, accepts) { text in

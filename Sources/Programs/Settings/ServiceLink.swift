@@ -1,6 +1,7 @@
 /// Variables that Kubernetes and Docker set for a service called `relay` or `apns-…`.
 package enum ServiceLink {
-    /// Whether a variable is one of them, such as `RELAY_PORT=tcp://10.0.0.1:8787` or `RELAY_SERVICE_HOST`.
+    /// Whether Kubernetes or Docker set this variable, such as `RELAY_PORT=tcp://10.0.0.1:8787` or
+    /// `RELAY_SERVICE_HOST`.
     package static func isOne(name: String, value: String) -> Bool {
         if name.hasSuffix("_SERVICE_HOST") || name.hasSuffix("_SERVICE_PORT") { return true }
         if name.contains("_SERVICE_PORT_") { return true }

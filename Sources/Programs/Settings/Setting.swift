@@ -1,9 +1,9 @@
 /// A section of settings, in help and documentation.
 package struct SettingGroup: Sendable, Hashable {
-    /// Its title.
+    /// The section's title.
     package let title: String
 
-    /// A section with this title.
+    /// Creates a section with this title.
     package init(_ title: String) { self.title = title }
 }
 
@@ -11,25 +11,25 @@ package struct SettingGroup: Sendable, Hashable {
 package struct SettingRow: Sendable, Equatable {
     /// The environment variable: `APNS_TEAM_ID`.
     package let name: String
-    /// Its section.
+    /// The setting's section.
     package let group: SettingGroup
-    /// What it accepts; see `SettingType.accepts`.
+    /// What the setting accepts; see `SettingType.accepts`.
     package let accepts: String
-    /// The form of its value; none for a flag that means `on`.
+    /// The form of the value; none for a flag that means `on`.
     package let form: OptionValue
-    /// Its default, as text.
+    /// The default, as text.
     package let defaultText: String
-    /// Whether it is never printed, and can also be read from the file that `<name>_FILE` names.
+    /// Whether the value is never printed, and can also be read from the file that `<name>_FILE` gives.
     package let isSecret: Bool
-    /// Its description, one or two sentences.
+    /// The setting's description, one or two sentences.
     package let summary: String
-    /// Its flag: `--apns-team-id`, unless it has a shorter one.
+    /// The setting's flag: `--apns-team-id`, unless it has a shorter one.
     package let flag: String
     /// Why the flag is refused and what to use instead, in one sentence; `nil` if it is accepted.
     package var flagRefusal: String?
     /// The flag's value if none is given: `on`; `nil` if it needs a value.
     package var impliedValue: String?
-    /// A flag without value that means `off`: `--no-seal`.
+    /// A flag without a value that means `off`: `--no-seal`.
     package var negativeFlag: String?
     /// Whether the flag can be repeated; the value is a list separated by commas.
     package var isList = false
@@ -39,18 +39,18 @@ package struct SettingRow: Sendable, Equatable {
         "--" + String(name.map { $0 == "_" ? "-" : Character($0.lowercased()) })
     }
 
-    /// Whether its value is a file path.
+    /// Whether the setting's value is a file path.
     package var isPath: Bool { form.isPath }
-    /// The variable that names a file with the value.
+    /// The variable for the path of a file that contains the value.
     ///
     /// Only for secrets.
     package var fileName: String { name + "_FILE" }
-    /// The flag that names a file with the value.
+    /// The flag for the path of a file that contains the value.
     ///
     /// Only for secrets.
     package var fileFlag: String { flag + "-file" }
 
-    /// The flags of the command line, with the name of the setting that each gives and its value's form.
+    /// The setting's flags on the command line, with the forms of their values.
     package var options: [CommandOption] {
         var options: [CommandOption] = []
         if flagRefusal == nil {
@@ -64,14 +64,14 @@ package struct SettingRow: Sendable, Equatable {
 
 /// One setting: the only place that defines its name, format and default.
 package struct Setting<Value: Sendable>: Sendable {
-    /// Its row in the table.
+    /// The setting's row in the table.
     package let row: SettingRow
-    /// Its format.
+    /// The setting's format.
     package let type: SettingType<Value>
-    /// Its default value.
+    /// The setting's default value.
     package let defaultValue: Value
 
-    /// A setting that always has a value.
+    /// Creates a setting that always has a value.
     package init(
         _ name: String, _ group: SettingGroup, _ type: SettingType<Value>, default defaultValue: Value,
         secret: Bool = false, flag: String? = nil, impliedValue: Value? = nil, _ summary: String
@@ -84,7 +84,7 @@ package struct Setting<Value: Sendable>: Sendable {
         self.defaultValue = defaultValue
     }
 
-    /// A setting without a default value; `unset` describes what that means.
+    /// Creates a setting without a default value; `unset` describes what that means.
     package init<Wrapped: Sendable>(
         _ name: String, _ group: SettingGroup, optional type: SettingType<Wrapped>, unset: String,
         secret: Bool = false, flag: String? = nil, flagRefusal: String? = nil, negativeFlag: String? = nil,

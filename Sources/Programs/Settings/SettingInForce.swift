@@ -1,13 +1,13 @@
-/// A setting as a program uses it, for people to read: of a secret only whether it is set.
+/// A setting as a program uses it, for people to read; for a secret, only whether it is set.
 package struct SettingInForce: Sendable, Equatable {
     /// The setting.
     package let row: SettingRow
-    /// The text that was given; `nil` for a secret, and if the default applies.
+    /// The text that was given; `nil` for a secret, or if the default applies.
     package let text: String?
     /// The name under which it was given, such as its flag; `nil` if the default applies.
     package let place: String?
 
-    /// A setting from its parts.
+    /// Creates a setting from its parts.
     package init(row: SettingRow, text: String?, place: String?) {
         self.row = row
         self.text = text

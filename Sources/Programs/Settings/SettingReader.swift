@@ -8,10 +8,10 @@ package struct SettingReader {
     package private(set) var inForce: [SettingInForce] = []
     private let sources: SettingSources
     private let known: [SettingRow]
-    /// The beginnings of the program's variables: `RELAY_`.
+    /// The prefixes of the program's variables, such as `RELAY_`.
     private let prefixes: [String]
 
-    /// A reader for the settings in a table.
+    /// Creates a reader for the settings in a table.
     package init(_ sources: SettingSources, table: [SettingRow], prefixes: [String]) {
         self.sources = sources
         self.known = table
@@ -21,7 +21,7 @@ package struct SettingReader {
 
     /// A setting's value, or its default if it isn't set.
     ///
-    /// If it is invalid, a problem is noted and the default returned.
+    /// If the value is invalid, notes a problem and returns the default.
     package mutating func read<Value>(_ setting: Setting<Value>) -> Value {
         let row = setting.row
         assert(known.contains(row), "\(row.name) is not in the table of settings")
@@ -52,7 +52,7 @@ package struct SettingReader {
         problems.append(problem)
     }
 
-    /// Reads a file that a setting or the apps file names.
+    /// Reads a file whose path a setting or the apps file contains.
     package func readFile(_ path: String) -> Result<[UInt8], FileError> { sources.readFile(path) }
 
     /// Whether a setting was given, even with an invalid value.
@@ -96,7 +96,7 @@ package struct SettingReader {
     // MARK: Lookup
 
     private struct Given {
-        /// As given: `PORT`, `--port`, `APNS_PRIVATE_KEY_FILE`.
+        /// The name as given: `PORT`, `--port`, `APNS_PRIVATE_KEY_FILE`.
         let name: String
         let text: String
     }
@@ -114,7 +114,7 @@ package struct SettingReader {
 
     private mutating func findInFile(_ row: SettingRow) -> Given? {
         guard let file = sources.file else { return nil }
-        // Optional as long as the command needs no setting that the file could contain.
+        // The file is optional as long as the command needs no setting that the file could contain.
         if file.isDefault, file.fault?.isMissing == false, file.provides(row),
             let problem = file.problem, !problems.contains(problem)
         {
@@ -140,7 +140,7 @@ package struct SettingReader {
         }
         switch sources.readFile(path) {
         case .success(let bytes):
-            // Repairing it would make it another secret, and one that is easier to guess.
+            // Repairing the text would turn it into another secret, and one that is easier to guess.
             guard let text = String(validating: Self.withoutLineEnd(bytes), as: UTF8.self) else {
                 problems.append("\(fileName): the file \(Quoted.value(path)) is not UTF-8 text")
                 return nil

@@ -1,6 +1,6 @@
 /// The sources of settings.
 ///
-/// All use the names of environment variables.
+/// All sources use the names of environment variables.
 package struct SettingSources: Sendable {
     /// Flags from the command line, by setting name.
     package var flags: [String: String]
@@ -15,7 +15,7 @@ package struct SettingSources: Sendable {
     /// Reads the file named by a `…_FILE` setting.
     package var readFile: @Sendable (String) -> Result<[UInt8], FileError>
 
-    /// Sources of which the environment is searched before the file.
+    /// Creates sources in which the environment takes precedence over the file.
     package init(
         flags: [String: String] = [:], environment: [String: String] = [:], file: SettingsFile? = nil,
         readFile: @escaping @Sendable (String) -> Result<[UInt8], FileError> = { _ in
@@ -35,19 +35,19 @@ package struct SettingSources: Sendable {
     }
 }
 
-/// A file with settings given neither by flags nor by the environment.
+/// A file that provides settings given neither by flags nor by the environment.
 package struct SettingsFile: Sendable {
-    /// Its path.
+    /// The file's path.
     package let path: String
-    /// The variables in it.
+    /// The variables in the file.
     package var values: [String: String] = [:]
-    /// Why it can't be read; `nil` if it was read.
+    /// Why the file can't be read; `nil` if it was read.
     package var fault: FileError?
-    /// Whether the user didn't name it: a problem with it matters only if a setting of it is needed.
+    /// Whether the user didn't choose the file: a problem with it then matters only if a setting in it is needed.
     package let isDefault: Bool
     /// What a user can do if a default file can't be read; ends a sentence.
     package var advice = ""
-    /// Whether it could contain a setting.
+    /// Whether the file could contain a setting.
     package var provides: @Sendable (SettingRow) -> Bool = { _ in true }
     /// Completes a setting's text, such as a relative path.
     package var resolve: @Sendable (String, SettingRow) -> String = { text, _ in text }
@@ -74,7 +74,7 @@ package struct SettingsFile: Sendable {
         }
     }
 
-    /// The problem to report if its settings are needed.
+    /// The problem to report if the file's settings are needed.
     package var problem: String? {
         guard let fault else { return nil }
         let head = "the settings file \(Quoted.value(path)) can't be read: \(fault.reason)"

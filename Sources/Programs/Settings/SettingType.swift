@@ -6,12 +6,12 @@ package struct SettingType<Value: Sendable>: Sendable {
     package let accepts: String
     /// The form of the value, for help and completion.
     package let form: OptionValue
-    /// Parses a text into a value, or says why it is invalid.
+    /// Parses text into a value, or explains why the text is invalid.
     package let parse: @Sendable (String) -> Result<Value, SettingError>
     /// Renders a value so that `parse` returns it again.
     package let render: @Sendable (Value) -> String
 
-    /// A type that accepts the texts that `parse` can parse.
+    /// Creates a type that accepts the texts that `parse` can parse.
     package init(
         accepts: String, form: OptionValue = .text("VALUE"),
         parse: @escaping @Sendable (String) -> Result<Value, SettingError>,
@@ -24,18 +24,18 @@ package struct SettingType<Value: Sendable>: Sendable {
     }
 }
 
-/// Why a text isn't a valid value.
+/// Why the text isn't a valid value.
 package enum SettingError: Error, Equatable, Sendable {
-    /// It doesn't match `SettingType.accepts`.
+    /// The text doesn't match `SettingType.accepts`.
     case notAccepted
-    /// It is invalid for this reason: a sentence without the setting's name and without any part of a secret.
+    /// The text is invalid for this reason: a sentence without the setting's name and without any part of a secret.
     case because(String)
-    /// The same for a text that must not be shown, such as a URL with a password.
+    /// The text is invalid for this reason and must not be shown, such as a URL with a password.
     case withheld(String)
 }
 
 extension SettingType where Value == Int {
-    /// A decimal whole number in a range, without sign or spaces.
+    /// A decimal whole number in a range, without a sign or spaces.
     package static func integer(_ range: ClosedRange<Int>, _ name: String = "N") -> SettingType {
         let unit = name == "N" ? "" : " of \(name.lowercased())"
         return SettingType(
@@ -52,7 +52,7 @@ extension SettingType where Value == Int {
 }
 
 extension SettingType where Value == String {
-    /// A text whose bytes satisfy a predicate.
+    /// Text whose bytes satisfy a predicate.
     package static func text(
         _ accepts: String, form: OptionValue = .text("VALUE"),
         where holds: @escaping @Sendable (String.UTF8View) -> Bool

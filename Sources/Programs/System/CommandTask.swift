@@ -25,7 +25,7 @@ package enum CommandTask {
     }
 
     private final class End: Sendable {
-        /// No exit status before the end.
+        /// The command's exit status; -1 until it has ended.
         let status = Atomic<Int32>(-1)
     }
 }

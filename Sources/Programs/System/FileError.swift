@@ -9,13 +9,13 @@ package struct FileError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The system's error number; 0 if it reported none.
     package var code: Int32 = 0
 
-    /// A problem that the system didn't report.
+    /// Creates an error for a problem that the system didn't report.
     package init(_ reason: String, isMissing: Bool = false) {
         self.reason = reason
         self.isMissing = isMissing
     }
 
-    /// The system's message for an error number.
+    /// Creates an error with the system's message for an error number.
     package init(errno code: Int32) {
         var buffer = [CChar](repeating: 0, count: 256)
         let text = strerror_r(code, &buffer, buffer.count)

@@ -40,7 +40,7 @@ package enum Signals {
         case timeout
     }
 
-    /// Waits for a signal, without a time limit if none is given.
+    /// Waits for a signal; without a limit, waits indefinitely.
     package static func wait(atMost limit: Duration?) -> Wait {
         var set = waitedFor
         while true {

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Reads and writes small files; errors have the system's messages.
+/// Reads and writes small files; errors contain the system's messages.
 package enum SmallFile {
-    /// A file's contents.
+    /// Reads a file's contents.
     package static func read(_ path: String, bytesMax: Int) throws(FileError) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw FileError(errno: errno) }
@@ -10,7 +10,7 @@ package enum SmallFile {
         return try read(descriptor, bytesMax: bytesMax)
     }
 
-    /// The rest of an open file.
+    /// Reads the rest of an open file.
     package static func read(_ descriptor: Int32, bytesMax: Int) throws(FileError) -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 16 * 1024)
@@ -29,7 +29,7 @@ package enum SmallFile {
     /// The path that means standard input.
     package static let standardInput = "-"
 
-    /// The contents of a file that the user named, or of standard input.
+    /// Reads a file that the user named, or standard input.
     package static func readGiven(_ path: String, bytesMax: Int) throws(FileError) -> [UInt8] {
         guard path == standardInput else { return try read(path, bytesMax: bytesMax) }
         // The terminal would echo the input.
@@ -52,7 +52,7 @@ package enum SmallFile {
     /// Whether something exists at a path.
     package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-    /// Whether users other than its owner may read or write a file; false if there is none.
+    /// Whether users other than its owner may read or write a file; false if the file doesn't exist.
     package static func isOpenToOthers(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & 0o066 != 0
@@ -81,7 +81,7 @@ package enum SmallFile {
         guard descriptor >= 0 else { throw FileError(errno: errno) }
         defer { close(descriptor) }
         try write(bytes, to: descriptor)
-        // The mask of new files doesn't apply: the mode is the caller's decision.
+        // The umask doesn't apply: the mode is the caller's decision.
         guard fchmod(descriptor, mode) == 0, fsync(descriptor) == 0, rename(temporary, path) == 0 else {
             throw FileError(errno: errno)
         }
@@ -127,7 +127,7 @@ package enum SmallFile {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// The file that a path leads to through links; the path itself if there is none.
+    /// The file that a path leads to through symbolic links; the path itself if there are none.
     package static func target(of path: String) -> String {
         guard let resolved = realpath(path, nil) else { return path }
         defer { free(resolved) }

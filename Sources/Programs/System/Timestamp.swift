@@ -7,7 +7,7 @@ package struct Timestamp: Sendable {
         self.milliseconds = milliseconds
     }
 
-    /// `2026-11-21T12:47:37.123Z`.
+    /// The time in the form `2026-11-21T12:47:37.123Z`.
     package var text: String {
         let day = milliseconds.floorDivided(by: 86_400_000)
         let time = milliseconds - day * 86_400_000
@@ -34,7 +34,7 @@ package struct Timestamp: Sendable {
         }
     }
 
-    /// `2026-11-21 12:47:37`, for output that states that it is UTC.
+    /// The time in the form `2026-11-21 12:47:37`, for output that states that it is UTC.
     package var toTheSecond: String {
         String(text.prefix(10)) + " " + String(text.prefix(19).suffix(8))
     }
@@ -56,7 +56,7 @@ package struct Timestamp: Sendable {
 }
 
 extension Int64 {
-    /// The quotient rounded down, also for negative numbers.
+    /// The quotient rounded down, even for negative numbers.
     package func floorDivided(by divisor: Int64) -> Int64 {
         let quotient = self / divisor
         return self % divisor < 0 ? quotient - 1 : quotient

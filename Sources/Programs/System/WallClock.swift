@@ -4,7 +4,7 @@ import Glibc
 package struct WallClock: Sendable {
     private let read: @Sendable () -> Int64
 
-    /// A clock that calls a function, which returns milliseconds since 1970.
+    /// Creates a clock that calls a function, which returns milliseconds since 1970.
     package init(_ read: @escaping @Sendable () -> Int64) {
         self.read = read
     }
@@ -12,7 +12,7 @@ package struct WallClock: Sendable {
     /// Milliseconds since 1970.
     package var now: Int64 { read() }
 
-    /// Nanoseconds since 1970, by the machine's clock.
+    /// Nanoseconds since 1970, according to the machine's clock.
     package static var systemNanoseconds: UInt64 {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
@@ -28,7 +28,7 @@ package struct WallClock: Sendable {
 }
 
 extension Duration {
-    /// Whole milliseconds.
+    /// The duration in whole milliseconds.
     package var inMilliseconds: Int64 {
         components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
     }

@@ -10,7 +10,7 @@ package struct OutputStyle: Sendable, Equatable {
     /// Whether to use colours.
     package let isColoured: Bool
 
-    /// Without colours.
+    /// A style without colours.
     package static let plain = OutputStyle(isColoured: false)
 
     /// Standard output's style: colours on a terminal unless `NO_COLOR` (no-color.org) or `TERM` disables them.
@@ -18,7 +18,7 @@ package struct OutputStyle: Sendable, Equatable {
         OutputStyle(isTerminal: isatty(STDOUT_FILENO) == 1, environment)
     }
 
-    /// The style for an output that is or isn't a terminal.
+    /// Creates the style for output that is or isn't a terminal.
     package init(isTerminal: Bool, _ environment: [String: String]) {
         let isUnwanted = !(environment["NO_COLOR"] ?? "").isEmpty || environment["TERM"] == "dumb"
         isColoured = isTerminal && !isUnwanted

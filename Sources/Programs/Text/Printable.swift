@@ -1,4 +1,4 @@
-/// Makes text that others wrote safe to print: the one place for the log, messages and results of all three programs.
+/// Makes untrusted text safe to print: the one place for the log, messages and results of all three programs.
 ///
 /// A terminal obeys control characters, and characters that change the text direction hide adjacent text.
 package enum Printable {
@@ -24,10 +24,10 @@ package enum Printable {
             .joined(separator: "\n")
     }
 
-    /// JSON with the same meaning, in which such characters are escaped as `\u009b`.
+    /// JSON with the same meaning, in which characters that a terminal would obey are escaped, such as `\u009b`.
     ///
-    /// ASCII's own control characters stay: in JSON they are escaped already, and outside of it they are the program's
-    /// own line breaks and colours.
+    /// ASCII control characters are kept: within JSON they are already escaped, and outside of it they are the
+    /// program's own line breaks and colours.
     package static func json(_ bytes: [UInt8]) -> [UInt8] {
         guard bytes.contains(where: { $0 >= 0x7F }) else { return bytes }
         let text = String(decoding: bytes, as: UTF8.self)

@@ -3,7 +3,7 @@ package enum Quoted {
     /// The text in quotation marks, with control characters escaped, cut after 80 characters.
     package static func value(_ text: String) -> String { "\"" + name(text) + "\"" }
 
-    /// The same without quotation marks.
+    /// The text with control characters escaped, cut after 80 characters, without quotation marks.
     package static func name(_ text: String) -> String {
         var safe = ""
         for scalar in text.unicodeScalars.prefix(80) {

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Standard output, the destination of a command's results.
 package enum StandardOutput {
-    /// Whether it still has a reader: false once the other end of a pipe is closed.
+    /// Whether standard output still has a reader: false once the other end of a pipe is closed.
     package static var isRead: Bool {
         var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
         return poll(&output, 1, 0) <= 0 || output.revents & Int16(POLLERR | POLLHUP | POLLNVAL) == 0
@@ -18,9 +18,9 @@ package enum StandardOutput {
         return code == 0 ? nil : FileError(errno: code)
     }
 
-    /// Writes a text; false if it gave up.
+    /// Writes text; false if it gave up.
     ///
-    /// Terminal control characters in JSON are escaped; other texts were made safe when they were composed.
+    /// Terminal control characters in JSON are escaped; other text was made safe when it was composed.
     @discardableResult
     package static func write(_ text: String) -> Bool {
         do throws(FileError) {
@@ -35,10 +35,10 @@ package enum StandardOutput {
 
 /// Standard error, the destination of messages.
 package enum StandardError {
-    /// Whether it is a terminal.
+    /// Whether standard error is a terminal.
     package static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
-    /// Writes all bytes; gives up if there is no reader any more.
+    /// Writes all bytes; gives up if there is no longer a reader.
     package static func write(_ bytes: [UInt8]) { try? SmallFile.write(bytes, to: STDERR_FILENO) }
 
     /// Writes a message, prefixed with the program's name.

@@ -4,11 +4,11 @@ import Glibc
 package enum TerminalPrompt {
     /// The answer to a question.
     package enum Answer: Equatable {
-        /// The typed line without its line break; empty also at the end of input.
+        /// The typed line without its line break; also empty at the end of input.
         case line([UInt8])
         /// Standard input isn't a terminal.
         case noTerminal
-        /// Ctrl-C, SIGTERM, or the terminal was closed.
+        /// The user pressed Ctrl-C, SIGTERM arrived, or the terminal was closed.
         case interrupted
     }
 
@@ -20,10 +20,10 @@ package enum TerminalPrompt {
     /// Whether standard input is a terminal.
     package static var isPossible: Bool { isatty(STDIN_FILENO) == 1 }
 
-    /// Asks, and waits for a line.
+    /// Asks a question, and waits for a line.
     ///
-    /// The terminal's state is always restored: signals that end a program are caught from here on, and the
-    /// keys for other signals are disabled meanwhile.
+    /// The terminal's state is always restored: signals that end a program are caught from here on, and the keys for
+    /// other signals are disabled during the prompt.
     ///
     /// - Parameter isShown: Whether the input is echoed.
     package static func ask(_ question: String, isShown: Bool) -> Answer {

@@ -7,10 +7,10 @@ package struct TextTable: Sendable {
         package let isNumber: Bool
         /// Minimum width in terminal cells, for rows that are added later.
         package let widthMin: Int
-        /// Maximum width in terminal cells; longer texts are cut.
+        /// Maximum width in terminal cells; longer text is cut.
         package let widthMax: Int
 
-        /// A column with this heading.
+        /// Creates a column with this heading.
         package init(heading: String, isNumber: Bool = false, widthMin: Int = 0, widthMax: Int = 64) {
             self.heading = heading
             self.isNumber = isNumber
@@ -19,7 +19,7 @@ package struct TextTable: Sendable {
         }
     }
 
-    /// An untrusted text in a column.
+    /// Untrusted text in a column.
     package struct Cell: Sendable, Equatable, ExpressibleByStringLiteral {
         package let text: String
         package let mark: TextMark?
@@ -37,7 +37,7 @@ package struct TextTable: Sendable {
     private let columns: [Column]
     private var rows: [[Cell]] = []
 
-    /// A table without rows.
+    /// Creates a table without rows.
     package init(_ columns: [Column]) {
         self.columns = columns
     }

@@ -30,7 +30,7 @@ final class APNsBackend: Sendable {
     /// Replaces the apps.
     func use(_ apps: Apps) { current.withLock { $0 = apps } }
 
-    /// Signs with each key if it needs a new token; returns the fault in one word if one can't.
+    /// Signs with each key that needs a new token; returns the fault in one word if a key can't sign.
     func checkCredentials() -> String? {
         let now = TokenTime.current
         return apps.keys.allSatisfy { (try? $0.tokens.token(at: now)) != nil } ? nil : "SigningFailed"
@@ -64,9 +64,9 @@ final class LoopClients: PushSenders {
     private var clients: [APNsHealth.Destination: Client] = [:]
     /// The most recently used client: nearly every push goes where the previous one went.
     private var last: Client?
-    /// Its destination; kept separately so that comparing copies neither.
+    /// The last client's destination, kept separately so that a comparison copies neither.
     private var lastDestination: APNsHealth.Destination?
-    /// Clients of removed keys, until their pushes are answered.
+    /// Clients of removed keys, until APNs has responded to their pushes.
     private var leaving: [ObjectIdentifier: Client] = [:]
 
     /// No clients yet.
@@ -83,7 +83,7 @@ final class LoopClients: PushSenders {
         return client
     }
 
-    /// Keeps the clients of these keys; lets the others finish their pushes and end.
+    /// Keeps the clients of these keys; lets the others finish their pushes and then ends them.
     func keep(_ keys: [AppKey], on loop: EventLoop) {
         (last, lastDestination) = (nil, nil)
         for (destination, client) in clients where !keys.contains(where: { $0 === destination.key }) {

@@ -23,7 +23,7 @@ struct AdminServer: Sendable {
     let place: String
     private let loop: EventLoop
     private let server: HTTPServer
-    /// Keeps the last hour for the console.
+    /// Records the last hour for the console.
     private let recording: Task<Void, Never>
 
     /// The address to listen on.
@@ -66,7 +66,7 @@ struct AdminServer: Sendable {
         }
     }
 
-    /// Answers pending requests, then ends.
+    /// Responds to pending requests, then stops.
     func stop() async {
         recording.cancel()
         await server.stop(within: Bounds.adminClosingDeadline)

@@ -12,7 +12,7 @@ struct Application {
     private let configuration: ServeConfiguration
     private let log: Log
 
-    /// Serves until asked to stop, and returns the exit status.
+    /// Runs the relay until asked to stop, and returns the exit status.
     static func run(
         _ configuration: ServeConfiguration, requests: AsyncStream<SignalRequest>,
         isStopping: @escaping @Sendable () -> Bool
@@ -65,7 +65,7 @@ struct Application {
         let agents = AgentUses(storage: storage, log: log)
         let blocked = BlockList(storage: storage, log: log)
         do throws(StorageError) {
-            // Before the first request, because a relay that doesn't know the blocked secrets must not serve.
+            // Before the first request, because a relay that doesn't know the blocked secrets must not serve requests.
             try await blocked.read()
         } catch {
             await serving.stop(within: .zero)
@@ -122,14 +122,14 @@ struct Application {
             if let tracer = services.tracer { group.addTask { await tracer.run() } }
             group.addTask {
                 await queue.run()
-                // The queue appends rows until it returns.
+                // The queue appends rows until `run` returns.
                 deliveryLog.finish()
             }
             await untilStop(requests, tls, apns, serving, services)
             log(
                 .info, "stopping",
                 [.note("deadline", DurationText.render(configuration.server.shutdownDeadline))])
-            // Senders that wait for replies ask another relay, or again after the restart.
+            // Senders that are waiting for replies ask another relay, or ask again after the restart.
             replies.finish()
             await serving.stop(within: configuration.server.shutdownDeadline)
             await admin?.stop()
@@ -138,7 +138,7 @@ struct Application {
             blockReading.cancel()
             clockReading.cancel()
             replyReading.cancel()
-            // Not cancelled: they write the remaining rows, with some retries.
+            // Not cancelled: they write the remaining rows, with a few retries.
             queue.finish()
             history?.finish()
             agents.finish()
@@ -153,7 +153,7 @@ struct Application {
         log(.info, "stopped")
     }
 
-    /// Waits for the stop request and handles the others in the meantime.
+    /// Waits for a stop request and handles other requests in the meantime.
     private func untilStop(
         _ requests: AsyncStream<SignalRequest>, _ tls: TLSServerContext?, _ apns: APNsBackend,
         _ serving: ServerGroup, _ services: Services
@@ -163,14 +163,14 @@ struct Application {
             case .stop: return
             case .reload:
                 reload(tls)
-                // Whatever becomes of the other parts.
+                // Regardless of whether the other reloads succeed.
                 await serving.renewTimeZones()
                 await reloadApps(apns, serving, services)
             }
         }
     }
 
-    /// Reloads the apps file; one with problems changes nothing.
+    /// Reloads the apps file; a file with problems changes nothing.
     private func reloadApps(_ apns: APNsBackend, _ serving: ServerGroup, _ services: Services) async {
         guard let path = configuration.apns.appsFile else { return }
         switch AppsFile.read(path, keeping: apns.apps.keys) {

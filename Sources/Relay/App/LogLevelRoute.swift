@@ -7,7 +7,7 @@ struct LogLevelRoute: Sendable {
     let access: AdminGuard
     let changes: AdminChanges
 
-    /// Adds both to the listener's routes.
+    /// Adds both methods to the listener's routes.
     func add(to router: inout Router) {
         router.onSync(.get, AdminServer.Path.logLevel.rawValue) { request in
             access.refusal(of: request, isOpen: false, changesData: false)?.response ?? current

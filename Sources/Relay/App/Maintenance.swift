@@ -11,13 +11,13 @@ struct Maintenance: Sendable {
     var monotonic: @Sendable () -> MonotonicTime = { .current }
     /// How long delivery log rows and agents' last uses are kept.
     let retention: Duration
-    /// Counts the history items that were removed; without it all are removed.
+    /// Counts the history items that were removed; without a history, all items are removed.
     var history: History?
-    /// Removes devices that haven't registered for long.
+    /// Removes devices that haven't registered for a long time.
     var devices: DeviceRetention?
     /// The numbers of removed rows, for metrics.
     var figures = PruningFigures()
-    /// Waits between rounds and steps; throws to end.
+    /// Waits between rounds and steps; throws to end maintenance.
     var pause: @Sendable (Duration) async throws -> Void = { duration in try await Task.sleep(for: duration) }
 
     /// Runs rounds until its task is cancelled.
@@ -62,7 +62,7 @@ struct Maintenance: Sendable {
         return round.unfinished.isEmpty
     }
 
-    /// Before which time a table's rows have expired at `now`.
+    /// The time before which a table's rows have expired at `now`.
     private func expiry(of table: ExpiringTable, at now: EpochMilliseconds) -> EpochMilliseconds {
         switch table {
         case .deliveries, .agentUses: now - retention.inMilliseconds

@@ -11,7 +11,7 @@ struct ServerGroup {
     private var clients: [LoopBound<LoopClients>] = []
     private var services: [LoopBound<LoopServices>] = []
     private var webPushSenders: [LoopBound<WebPush.Sender>] = []
-    /// Send queued pushes and scheduled dispatches, on the first loop.
+    /// The workers on the first loop that send queued pushes and scheduled dispatches.
     private var workers: [LoopBound<DueWorker>] = []
     /// The listening address; port 0 is replaced by the chosen port.
     private(set) var address: SocketAddress?
@@ -31,7 +31,7 @@ struct ServerGroup {
 
     /// Starts a server on each loop, all on one address.
     ///
-    /// After a failure ``stop(within:)`` stops those that were started.
+    /// After a failure, ``stop(within:)`` stops the servers that were started.
     mutating func start(
         _ configuration: ServerConfiguration, tls: TLSServerContext?, services: Services, apns: APNsBackend,
         webPush: WebPushBackend?
@@ -112,7 +112,7 @@ struct ServerGroup {
         }
     }
 
-    /// Stops accepting, waits for requests in flight until the deadline, then ends the loops.
+    /// Stops accepting requests, waits for those in flight until the deadline, then ends the loops.
     mutating func stop(within deadline: Duration) async {
         let end = MonotonicTime.current + deadline
         await withTaskGroup { group in
@@ -121,7 +121,7 @@ struct ServerGroup {
                 group.addTask { await worker.loop.run { _ in await worker.value.stop(within: deadline) } }
             }
         }
-        // Their events were answered without these pushes; cutting them off would send them again.
+        // The responses to their events didn't wait for these pushes; cutting the pushes off would send them again.
         let left = max(end.since(MonotonicTime.current), Bounds.apnsClosingDeadline)
         await withTaskGroup { group in
             for clients in clients {

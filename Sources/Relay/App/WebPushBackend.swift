@@ -8,7 +8,7 @@ struct WebPushBackend: Sendable {
     let keys: WebPushKeys
     private let settings: SenderSettings
 
-    /// Reads the key of the database, or makes it if none is configured.
+    /// Reads the database's key, or creates it if none is configured.
     init(
         _ configuration: WebPushConfiguration, storage: any KeyStorage, hasher: SecretHasher,
         at now: EpochMilliseconds
@@ -16,7 +16,7 @@ struct WebPushBackend: Sendable {
         let stored: VAPIDKey?
         do throws(StorageError) {
             let shared = SharedVAPIDKey(in: storage, hasher)
-            // With a configured key, none is made.
+            // With a configured key, none is created.
             stored = try await configuration.keys.isEmpty ? shared.load(at: now) : shared.look()
         } catch {
             throw StartError(.database, "cannot read the VAPID key: \(error.logDetail)")

@@ -21,10 +21,10 @@ final class AppKey: Sendable {
     /// The key's identifier.
     var keyID: String { tokens.credentials.keyID }
 
-    /// Whether it has the same identifiers.
+    /// Whether another key has the same identifiers.
     func hasSameName(as other: AppKey) -> Bool { teamID == other.teamID && keyID == other.keyID }
 
-    /// Whether it is the same key under the same identifiers.
+    /// Whether another key is the same under the same identifiers.
     func isSame(as other: AppKey) -> Bool { hasSameName(as: other) && text == other.text }
 }
 

@@ -11,7 +11,7 @@ struct RequestRules: Sendable {
     var bundleIDs: Set<Topic>?
     /// The environment of each app that has only one.
     var onlyEnvironment: [Topic: DeviceEnvironment] = [:]
-    /// The sounds that apps' pushes have.
+    /// The sounds of the apps' pushes.
     var sounds: Set<String> = []
     /// Whether the relay keeps a history.
     var hasHistory = false

@@ -2,15 +2,15 @@ import Cryptography
 import Storage
 import WebPush
 
-/// The key that relays without `RELAY_VAPID_PRIVATE_KEY` make at the first start and share by their database.
+/// The key that relays without `RELAY_VAPID_PRIVATE_KEY` create at their first startup and share through the database.
 ///
-/// Each pepper has its own copy, encrypted with it, so that the key stays when the pepper changes.
+/// Each pepper has its own copy, encrypted with it, so that the key survives a change of pepper.
 struct SharedVAPIDKey {
     private static let purpose = "apn-relay VAPID key 1"
     private static let plainName = "webpush plain"
 
     private let storage: any KeyStorage
-    /// One for each pepper, that for new rows first.
+    /// Encryption keys, one per pepper; the one for new rows comes first.
     private let peppers: [Secret]
 
     /// The key in a database.
@@ -19,14 +19,14 @@ struct SharedVAPIDKey {
         peppers = hasher.keys(for: Self.purpose)
     }
 
-    /// The key, which is made if there is none; `nil` if the stored one can't be read.
+    /// Loads the key, or creates it if there is none; `nil` if the stored one can't be read.
     func load(at now: EpochMilliseconds) async throws(StorageError) -> VAPIDKey? {
         guard let found = try await find() else {
             // Another relay may be faster.
             return try await storage.relayKey(names[0], orStoring: text(VAPIDKey()), at: now).flatMap(key)
         }
         guard let key = key(found.text) else { return nil }
-        // The copy for a new pepper; without it, the next start tries again.
+        // The copy for a new pepper; if storing it fails, the next start tries again.
         if found.name != names[0] {
             _ = try? await storage.relayKey(names[0], orStoring: text(key), at: now)
         }

@@ -8,16 +8,16 @@ import WebPush
 final class WebPushKeys: Sendable {
     /// The key that pages subscribe with.
     let current: VAPIDKey
-    /// All keys by their IDs, with those that older subscriptions were made with.
+    /// All keys by ID, including the keys that older subscriptions were made with.
     private let byID: [String: VAPIDKey]
-    /// Signs tokens, each of which serves for hours.
+    /// Signs tokens, each of which is used for hours.
     let tokens: VAPIDTokenSource
-    /// The push services that devices may have.
+    /// The push services that devices may use.
     let hosts: HostRule
-    /// Makes topics, so that push services learn nothing from them.
+    /// Derives topics, so that push services learn nothing from them.
     private let topicKey: [UInt8]
 
-    /// Keys in the order of preference, the current one first.
+    /// Keys in order of preference, the current one first.
     init(current: VAPIDKey, others: [VAPIDKey] = [], subject: VAPIDSubject, hosts: HostRule) {
         self.current = current
         byID = Dictionary(([current] + others).map { ($0.keyID, $0) }) { first, _ in first }
@@ -33,7 +33,7 @@ final class WebPushKeys: Sendable {
     /// The key with an ID; `nil` if the relay no longer has it.
     subscript(keyID: String) -> VAPIDKey? { byID[keyID] }
 
-    /// The topic for a tenant's collapse ID; services can neither read it nor compare those of two tenants.
+    /// The topic for a tenant's collapse ID; services can neither read it nor compare two tenants' topics.
     func topic(_ collapseID: CollapseID, of tenant: SecretHash) -> WebPush.Topic {
         let key = SHA256.authenticationCode(of: Array(tenant.hex.utf8), key: topicKey)
         return WebPush.Topic(collapseID: collapseID.text, key: key)

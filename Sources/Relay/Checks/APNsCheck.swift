@@ -8,7 +8,7 @@ import Storage
 ///
 /// An environment is in use if an app is configured for it; by default apps use both, because the relay also
 /// tries the other environment for a device that registered with the wrong one. Errors in an environment in use
-/// count as failed; others are not tested.
+/// count as failures; other environments are not tested.
 struct APNsCheck: Sendable {
     let servers: APNsServers
     /// `nil` without a signing key.

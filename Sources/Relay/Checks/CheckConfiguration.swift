@@ -1,7 +1,7 @@
 import Programs
 import Storage
 
-/// The configuration of `relay check`: the settings of `relay serve`, of which invalid parts are missing.
+/// The configuration of `relay check`: the settings of `relay serve` without the invalid parts.
 struct CheckConfiguration: Sendable {
     /// The configuration problems that keep `relay serve` from starting, in its words.
     let problems: [String]

@@ -190,7 +190,7 @@ extension CheckFault {
         case .databaseFull: "Free up disk space for the database."
         case .databaseUnusable:
             "DATABASE_URL names something that isn't a relay database, or a damaged one: see docs/operate/databases.md."
-        case .schemaOlder: "Run relay migrate, or start relay serve, which migrates too."
+        case .schemaOlder: "Run relay migrate, or start relay serve, which also migrates."
         case .schemaNewer:
             "This relay is too old for the database: install the version that last used it, or a newer one."
         case .noDevices:

@@ -2,7 +2,7 @@
 enum CheckStatus: String, Sendable, CaseIterable {
     /// Nothing is wrong.
     case ok
-    /// Pushes may still arrive, but it needs attention.
+    /// Pushes may still arrive, but something needs attention.
     case warning
     /// This keeps pushes from arriving.
     case failed
@@ -55,7 +55,7 @@ struct CheckFinding: Sendable, Equatable {
     let status: CheckStatus
     /// The fault's stable name; `nil` if there is none.
     let fault: CheckFault?
-    /// The result in one line, without secrets, whole tokens, keys and passwords.
+    /// The result in one line, without secrets, full tokens, keys or passwords.
     let text: String
     /// How to fix it.
     let advice: String?

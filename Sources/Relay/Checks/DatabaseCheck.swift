@@ -10,7 +10,7 @@ enum DatabaseCheck {
         let place: String
         let engine: DatabaseEngine
         let outcome: Result<DatabaseInspection, StorageError>
-        /// How long it took.
+        /// How long the inspection took.
         var milliseconds: Int64 = 0
 
         /// The server's clock.
@@ -23,7 +23,7 @@ enum DatabaseCheck {
             }
         }
 
-        /// Whether it could be read.
+        /// Whether the database could be read.
         var isReadable: Bool {
             if case .success = outcome { true } else { false }
         }
@@ -89,7 +89,7 @@ enum DatabaseCheck {
 }
 
 extension DatabaseCheck.Found {
-    /// Whether `relay serve` can open it.
+    /// Whether `relay serve` can open the database.
     ///
     /// A file that another process uses is fine if a relay answers here, and a warning otherwise.
     func openingFindings(relayRuns: Bool) -> [CheckFinding] {
@@ -140,7 +140,7 @@ extension DatabaseCheck.Found {
 
 /// Checks the free disk space for a database file.
 enum DiskCheck {
-    /// Whether the free space is above its limits; nothing if the file's directory doesn't exist.
+    /// Whether the free space is above its limits; no findings if the file's directory doesn't exist.
     static func findings(path: String) -> [CheckFinding] {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         var status = statvfs()

@@ -49,15 +49,15 @@ enum HostCheck {
         case .connectFailed(let code):
             switch SystemError(code) {
             case .refused: (.connectionRefused, "the connection is refused")
-            case .timeout: (.connectionTimeout, "no answer to the connection attempt")
+            case .timeout: (.connectionTimeout, "no response to the connection attempt")
             case .other: (.networkUnreachable, "can't connect: \(FileError(errno: code).reason)")
             }
         case .connectTimeout:
             switch stage {
             case .name: (.nameNotResolved, "the name servers didn't answer in time")
-            case .socket: (.connectionTimeout, "no answer to the connection attempt")
-            case .proxy: (.proxyRefused, "connected to the proxy, but no answer to CONNECT")
-            case .handshake, .open: (.connectionTimeout, "connected, but no answer to the TLS handshake")
+            case .socket: (.connectionTimeout, "no response to the connection attempt")
+            case .proxy: (.proxyRefused, "connected to the proxy, but no response to CONNECT")
+            case .handshake, .open: (.connectionTimeout, "connected, but no response to the TLS handshake")
             }
         case .tls(let detail): tls(detail)
         case .proxy(let detail): (.proxyRefused, "the proxy: \(detail)")

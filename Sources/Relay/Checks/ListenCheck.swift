@@ -52,7 +52,7 @@ enum ListenCheck {
         }
     }
 
-    /// Whether a relay listens there; a Unix socket's directory is the relay's own, so its listener is taken for one.
+    /// Whether a relay is listening there; assumed for a Unix socket, whose directory is the relay's own.
     private static func isRelay(_ listen: ListenAddress) async -> Bool {
         guard let address = listen.address else { return true }
         let place = HealthConfiguration(port: address.port, host: address.host, isTLS: false)

@@ -25,7 +25,7 @@ struct Precondition: Sendable {
 
     /// What `relay serve` does if the condition doesn't hold.
     enum Consequence: Sendable, Equatable {
-        /// Exits with this status; the test's warnings are only logged here, too.
+        /// Exits with this status; warnings from the test are still only logged.
         case refusal(ExitStatus)
         /// Starts and logs a warning under this name.
         case warning
@@ -37,7 +37,7 @@ struct Precondition: Sendable {
     let consequence: Consequence
     /// The event name of the warning that `relay serve` logs.
     let event: StaticString
-    /// The findings: faults with advice, or that the condition holds; empty if it doesn't apply.
+    /// The findings: faults with advice, or confirmation that the condition holds; empty if it doesn't apply.
     ///
     /// A failed finding keeps `relay serve` from starting if ``consequence`` is a refusal.
     let test: @Sendable (PreconditionSubject) async -> [CheckFinding]
@@ -127,7 +127,7 @@ extension Precondition {
         }
     }
 
-    /// Those tested before anything is opened.
+    /// The preconditions tested before anything is opened.
     static let beforeOpening = Name.allCases.filter { ![.settings, .database, .databaseWrites].contains($0) }
 }
 

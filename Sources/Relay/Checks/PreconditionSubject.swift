@@ -53,7 +53,7 @@ enum PreconditionDatabase: Sendable {
     /// The opened database.
     case opened(WriteWatch)
 
-    /// Whether it can be opened with a current schema.
+    /// Whether the database can be opened with a current schema.
     func findings(relayRuns: Bool) async -> [CheckFinding] {
         switch self {
         case .none, .opened: []

@@ -3,7 +3,7 @@ import Network
 import Programs
 import Storage
 
-/// Interprets APNs' answer to a push as a result for key, team and bundle ID: a pure function.
+/// Interprets APNs' response to a push as a result for key, team and bundle ID: a pure function.
 struct PushVerdict {
     /// The environment and the bundle ID, for the finding.
     let environment: Environment
@@ -19,7 +19,7 @@ struct PushVerdict {
         "\(environment.rawValue) \(topic?.text ?? "without a bundle ID"), key \(keyID)"
     }
 
-    /// The finding for the answer to a push to a token that can't exist.
+    /// The finding for the response to a push to a token that can't exist.
     func finding(_ outcome: Outcome) -> CheckFinding {
         switch outcome {
         case .accepted:
@@ -30,7 +30,7 @@ struct PushVerdict {
         case .unreachable(let unreachable):
             let detail = unreachable.detail.isEmpty ? "" : " (\(unreachable.detail))"
             return .fault(
-                .noAnswer, .push, subject, "no answer to a push: \(unreachable.cause.rawValue)\(detail)")
+                .noAnswer, .push, subject, "no response to a push: \(unreachable.cause.rawValue)\(detail)")
         case .rejected(let rejection):
             let answer =
                 "APNs answers \(rejection.status) \(rejection.reason?.rawValue ?? "without a reason")"

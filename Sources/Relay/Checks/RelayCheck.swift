@@ -26,7 +26,7 @@ enum RelayCheck {
         }
     }
 
-    /// Whether a relay answered, ready or not.
+    /// Whether a relay responded, ready or not.
     static func isRelay(_ finding: CheckFinding) -> Bool {
         finding.status == .ok || (finding.fault == .relayNotReady && !finding.text.hasPrefix(noAnswer))
     }

@@ -34,7 +34,7 @@ struct DatabaseChange<Output: Sendable>: Sendable {
         }
     }
 
-    /// Only the relay that runs on the file may change it.
+    /// Requests the change from the relay that is running on the file, because no other process may write to it.
     private func askRunningRelay() async throws(ExitStatus) -> Output {
         let place = OpenStorage.description(of: configuration.database)
         let advice = "run this command on that relay's machine with its RELAY_ADMIN_LISTEN, or stop it first"

@@ -3,7 +3,7 @@ import Storage
 
 /// `relay devices`: lists a secret's devices and the result of the last push to each.
 enum DevicesCommand {
-    /// Asks for the secret if necessary, and prints.
+    /// Asks for the secret if necessary, and prints the list.
     static func run(
         _ configuration: InspectionConfiguration, _ options: CommandOptions, _ style: OutputStyle
     ) -> ExitStatus {

@@ -1,7 +1,7 @@
 import Programs
 import WebClient
 
-/// `relay health`: checks whether the relay on this machine serves, without an HTTP client.
+/// `relay health`: checks whether the relay on this machine is serving requests; needs no HTTP client.
 ///
 /// Meant for a container's health check.
 enum HealthCommand {
@@ -15,9 +15,9 @@ enum HealthCommand {
             do throws(WebFailure) {
                 let answer = try await WebClient.send(request)
                 guard answer.status != 200 else { return .success }
-                StandardError.message("\(place) does not serve: GET /health returned \(answer.status)")
+                StandardError.message("\(place) is not serving: GET /health returned \(answer.status)")
             } catch {
-                StandardError.message("\(place) does not serve: \(error)")
+                StandardError.message("\(place) is not serving: \(error)")
             }
             return .failed
         }
@@ -26,10 +26,10 @@ enum HealthCommand {
 
 extension RelayCommand {
     static let health = RelayCommand(
-        "health", "Request GET /health from the relay on this machine; exit 0 if it serves, 1 if not.",
+        "health", "Request GET /health from the relay on this machine; exit 0 if it is serving, 1 if not.",
         about: """
-            Requests GET /health from the relay on this machine. Exit status 0 if it serves, 1 if not. It reads
-            the settings of that relay: in a container health check, the container's environment.
+            Requests GET /health from the relay on this machine. Exit status 0 if it is serving, 1 if not.
+            It reads the settings of that relay: in a container health check, the container's environment.
             """,
         settings: .address
     ) { call throws(ConfigurationError) in

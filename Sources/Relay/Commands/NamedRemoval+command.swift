@@ -3,7 +3,7 @@ import Programs
 import Storage
 
 extension NamedRemoval {
-    /// Makes it for a command, and prints whether there was something to remove.
+    /// Performs the removal for a command, and prints whether there was something to remove.
     func run(
         of subject: SecretSubject, _ configuration: InspectionConfiguration, isJSON: Bool
     ) -> ExitStatus {

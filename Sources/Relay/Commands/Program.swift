@@ -5,7 +5,7 @@ enum Program {
     /// Runs the command line's command and returns the exit status.
     static func run(arguments: [String], environment: [String: String]) -> ExitStatus {
         let table = RelayCommand.table
-        // `relay --port 1` is serve, too.
+        // `relay --port 1` also means `relay serve`.
         let name = arguments.first.flatMap { $0.hasPrefix("-") ? nil : $0 } ?? table.defaultCommand.name
         StandardError.use(.of(name, logFormat: environment[Settings.logFormat.row.name]))
         return table.run(arguments, complain: StandardError.message) { name, flags, options in

@@ -3,7 +3,7 @@ import Storage
 
 /// A command of the relay: a row of its table, and the function that runs it.
 struct RelayCommand: Sendable {
-    /// The row, from which parser, help, manual page and completion are made.
+    /// The row, from which parser, help, manual page and completion are generated.
     let syntax: CommandSyntax
     /// Runs it.
     let run: @Sendable (CommandCall) throws(ConfigurationError) -> ExitStatus
@@ -31,7 +31,7 @@ struct RelayCommand: Sendable {
     /// The program's table.
     static let table: CommandTable = {
         var table = CommandTable(
-            program: "relay", summary: "takes events over HTTP and pushes them to devices through APNs",
+            program: "relay", summary: "accepts events over HTTP and pushes them to devices through APNs",
             commands: all.map(\.syntax))
         table.settings = Settings.table
         table.settingsIntroduction = """
@@ -105,13 +105,13 @@ extension CommandOption {
 
 // Settings that several commands read.
 extension [SettingRow] {
-    /// To read the database.
+    /// The settings for reading the database.
     static let inspection = [Settings.databaseURL.row, Settings.databaseTimeout.row]
-    /// To find the rows of one secret.
+    /// The settings for finding one secret's rows.
     static let ofSecret = [Settings.secretPepper.row, Settings.secretPepperOther.row, Settings.secret.row]
-    /// To make the running relay change the database.
+    /// The settings for making the running relay change the database.
     static let change = [Settings.adminListen.row, Settings.adminToken.row]
-    /// To find the relay on this machine.
+    /// The settings for finding the relay on this machine.
     static let address = [
         Settings.port.row, Settings.host.row, Settings.tlsCertFile.row, Settings.tlsKeyFile.row,
     ]

@@ -57,7 +57,7 @@ enum SendCommand {
 struct SendContent: Sendable, Equatable {
     var title: String?
     var body: String?
-    /// The event type; without one it is a notification.
+    /// The event type; `nil` for a notification.
     var event: EventType?
     /// The event's session.
     var sessionID: String
@@ -93,7 +93,7 @@ struct SendContent: Sendable, Equatable {
 struct SendConfiguration: Sendable {
     /// The route's complete URL.
     var url: String
-    /// Whether it is this machine's relay, from its settings.
+    /// Whether the URL is this machine's relay, taken from its settings.
     var isLocal: Bool
     var trust: WebRequest.Trust
     var content: SendContent

@@ -3,7 +3,7 @@ import Programs
 
 /// `relay serve`: the main thread waits for signals while tasks and event loops do the work.
 enum ServeCommand {
-    /// Serves until a signal or an error ends it.
+    /// Runs the relay until a signal or an error ends it.
     static func run(_ configuration: ServeConfiguration) -> ExitStatus {
         Signals.prepare()
         if configuration.log.allowsCoreDumps { CoreDumps.allow() }

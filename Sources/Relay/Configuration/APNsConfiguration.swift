@@ -49,7 +49,7 @@ struct APNsConfiguration: Sendable {
 
     /// Reads all APNs settings; `nil`, with problems noted, if the apps are missing or incomplete.
     ///
-    /// - Parameter isOptional: Whether the relay can do without APNs; if so, it has no apps without settings for one.
+    /// - Parameter isOptional: Whether the relay can do without APNs; if so, no app settings means no apps.
     init?(_ reader: inout SettingReader, isOptional: Bool = false) {
         self.init(servers: APNsServers(&reader), &reader, isOptional: isOptional)
     }
@@ -67,7 +67,7 @@ struct APNsConfiguration: Sendable {
         self.apps = apps
     }
 
-    /// The settings of which any says that the relay has an app.
+    /// Settings each of which implies that the relay has an app.
     private static let appRows = [
         Settings.teamID.row, Settings.keyID.row, Settings.privateKey.row, Settings.appsFile.row,
         Settings.defaultBundleID.row, Settings.bundleIDs.row,

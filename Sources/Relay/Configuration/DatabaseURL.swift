@@ -5,12 +5,12 @@ import Storage
 ///
 /// The URL is secret, because it may contain a password.
 struct DatabaseURL: Sendable, Equatable {
-    /// The engine that the scheme names.
+    /// The engine that the scheme selects.
     let engine: DatabaseEngine
-    /// The whole URL.
+    /// The full URL.
     let url: Secret
 
-    /// The whole URL as text, for the driver.
+    /// The full URL as text, for the driver.
     var text: String { String(decoding: url.bytes, as: UTF8.self) }
 
     /// The URL of a SQLite database file.

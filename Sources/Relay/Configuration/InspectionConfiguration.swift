@@ -5,10 +5,10 @@ import Storage
 /// The configuration of commands that read the database.
 struct InspectionConfiguration: Sendable {
     var database: DatabaseURL
-    /// For a database server; a file has none.
+    /// Options for a database server; a file has none.
     var options: ServerOptions
     var hasher: SecretHasher
-    /// `nil` if none was given.
+    /// The secret; `nil` if none was given.
     var secret: Secret?
     /// The running relay's admin listener; `off` for commands that don't use it.
     var admin: ListenAddress

@@ -112,7 +112,7 @@ extension ConnectProxy {
                 let word = PercentEscapes.decode(parts.count == 2 ? parts[1] : ""), isPlain(word)
             else {
                 return .failure(
-                    .because("its user or password has a wrong percent escape or a control character"))
+                    .because("its user or password has an invalid percent escape or a control character"))
             }
             (user, password) = (name, word)
             rest = rest[rest.index(after: at)...]

@@ -58,8 +58,7 @@ enum OpenStorage {
 
     /// Opens a database, migrates its schema, and returns the applied steps.
     ///
-    /// A file that another process writes throws `inUse` immediately; callers that want to wait request it
-    /// first.
+    /// Throws `inUse` immediately for a file that another process is writing; callers that want to wait retry.
     ///
     /// - Parameters:
     ///   - options: For a database server; a file has none.
@@ -71,7 +70,7 @@ enum OpenStorage {
         return try await open(database, file: file, server: options)
     }
 
-    /// Opens a database for reading, also alongside a running relay.
+    /// Opens a database for reading, even alongside a running relay.
     static func openReading(
         _ database: DatabaseURL, options: ServerOptions
     ) async throws(StorageError) -> any Storage {
@@ -83,7 +82,7 @@ enum OpenStorage {
         return try await open(database, file: file, server: server).storage
     }
 
-    /// Opens a database to change data but not its schema; a file used by a running relay throws `inUse`.
+    /// Opens a database to change data but not its schema; throws `inUse` for a file that a running relay is using.
     static func openWriting(
         _ database: DatabaseURL, options: ServerOptions
     ) async throws(StorageError) -> any Storage {
@@ -112,7 +111,7 @@ enum OpenStorage {
         }
     }
 
-    /// The steps that opening a database would apply, without applying them; also alongside a running relay.
+    /// The steps that opening a database would apply, without applying them; works even alongside a running relay.
     static func pendingSteps(of database: DatabaseURL) async throws(StorageError) -> [PendingStep] {
         switch try place(of: database) {
         case .sqlite(let location): try await SQLiteStorage.pendingSteps(at: location)
@@ -130,7 +129,7 @@ enum OpenStorage {
         }
     }
 
-    /// Inspects a database without changing it; also alongside a running relay.
+    /// Inspects a database without changing it, even alongside a running relay.
     static func inspection(
         of database: DatabaseURL, options: ServerOptions, id: UUIDv7, clock: WallClock
     ) async throws(StorageError) -> DatabaseInspection {

@@ -13,7 +13,7 @@ struct ServeConfiguration: Sendable {
     var webPush: WebPushConfiguration?
     var delivery: DeliveryConfiguration
     var log: LogConfiguration
-    /// Where traces go; `nil` if tracing is off.
+    /// Where traces are exported; `nil` if tracing is off.
     var traces: Tracer.Options?
     /// The settings as they were given, in the order of ``Settings/table``, without secrets.
     let inForce: [SettingInForce]
@@ -63,7 +63,7 @@ struct MigrateConfiguration: Sendable {
     var database: DatabaseURL
     var log: LogConfiguration
 
-    /// Reads the settings of a command that has only these; see ``ServeConfiguration``.
+    /// Reads the settings of a command that has no others; see ``ServeConfiguration``.
     init(_ sources: SettingSources, command: String = "migrate") throws(ConfigurationError) {
         var reader = SettingReader(sources)
         database = reader.read(Settings.databaseURL)
@@ -105,7 +105,7 @@ struct HealthConfiguration: Sendable, Equatable {
         self.isTLS = isTLS
     }
 
-    /// The URL of a path there; the loopback address if the relay listens on all addresses.
+    /// The URL of a path on the relay; uses the loopback address if the relay listens on all addresses.
     func url(_ path: String) -> String {
         let reachable =
             switch SocketAddress(ip: host, port: port)?.host {
@@ -138,9 +138,9 @@ struct ServerConfiguration: Sendable {
     var webOrigins: WebOrigins
     /// Whether the relay serves the web page.
     var servesPage: Bool
-    /// Whether senders of other relays are served.
+    /// Whether senders made for other relays are supported.
     var hasDoors: Bool
-    /// The app that OpenChamber's servers ring; `nil` if they can't.
+    /// The app that OpenChamber's servers can notify; `nil` for none.
     var openChamberApp: Topic?
 
     init(_ reader: inout SettingReader) {
@@ -173,7 +173,7 @@ struct TLSConfiguration: Sendable, Equatable {
     var certificateFile: String
     var keyFile: String
 
-    /// Both files, or `nil` if neither is set; only one of them is noted as a problem.
+    /// Both files, or `nil` if neither is set; if only one is set, that is noted as a problem.
     init?(_ reader: inout SettingReader) {
         let certificate = reader.read(Settings.tlsCertFile)
         let key = reader.read(Settings.tlsKeyFile)
@@ -211,7 +211,7 @@ struct DeliveryConfiguration: Sendable {
     var readyQueueAge: Duration
     var loggedDeliveries: LoggedDeliveries
     var logRetention: Duration
-    /// How long a device may go without registering; `nil` for as long as it likes.
+    /// How long a device may go without registering; `nil` for no limit.
     var deviceLifetime: Duration?
     var activityInterval: Duration
     /// `nil` without a history.
@@ -252,7 +252,7 @@ struct DeliveryConfiguration: Sendable {
 }
 
 extension History.Options {
-    /// The contents that a history keeps; `nil` without one.
+    /// The contents that the history keeps; `nil` without a history.
     fileprivate init?(_ reader: inout SettingReader) {
         let days = reader.read(Settings.historyDays)
         let keepsText = reader.read(Settings.historyText) == .on

@@ -46,7 +46,8 @@ enum Settings {
         "RELAY_ADMIN_LISTEN", .server, .listenAddress, default: .defaultLoopback(port: 8788),
         "The admin listener, which serves the console (docs/operate/console.md), /metrics (docs/reference/metrics.md) "
             + "and the changes of relay revoke, block, unblock and schedules. Keep it off public networks. Relays on one machine need "
-            + "different ports; port 0 picks a free one. If the default is in use, the relay starts without it."
+            + "different ports; port 0 picks a free one. If another program is already using the "
+            + "default address, the relay starts without the admin listener."
     )
     static let adminHosts = Setting(
         "RELAY_ADMIN_HOSTS", .server, optional: .hostNames,
@@ -103,8 +104,8 @@ enum Settings {
         "Whether senders for ntfy, Gotify, Bark and Expo can send with an access token.")
     static let openChamberBundleID = Setting(
         "RELAY_OPENCHAMBER_BUNDLE_ID", .server, optional: .bundleID, unset: "none: 404",
-        "The app, a build of OpenChamber's signed by your team, that OpenChamber's servers ring with their signed requests "
-            + "(docs/guide/senders.md).")
+        "The app (a build of OpenChamber signed by your team) that OpenChamber's servers notify with their "
+            + "signed requests (docs/guide/senders.md).")
 
     // MARK: TLS
 
@@ -191,20 +192,20 @@ enum Settings {
 
     static let vapidSubject = Setting(
         "RELAY_VAPID_SUBJECT", .webPush, optional: .vapidSubject, unset: "no Web Push",
-        "Switches Web Push on: the mailto: or https: URL by which push services reach you if your relay causes trouble. "
-            + "Apple refuses domains that don't exist.")
+        "Enables Web Push: the mailto: or https: URL at which push services can reach you if your relay "
+            + "causes trouble. Apple refuses domains that don't exist.")
     static let vapidPrivateKey = Setting(
         "RELAY_VAPID_PRIVATE_KEY", .webPush, optional: .vapidKey,
-        unset: "the relay makes one at the first start and keeps it in the database", secret: true,
-        "The key that identifies the relay to push services. Subscriptions are bound to it: with another one, "
-            + "every browser must subscribe anew.")
+        unset: "the relay creates one at its first start and keeps it in the database", secret: true,
+        "The key that identifies the relay to push services. Subscriptions are bound to it: if it changes, "
+            + "every browser must subscribe again.")
     static let vapidPrivateKeyOther = Setting(
         "RELAY_VAPID_PRIVATE_KEY_OTHER", .webPush, optional: .vapidKey, unset: "no second key", secret: true,
         "An earlier key, for the subscriptions that were made with it: docs/operate/rotate.md. The key in the database "
             + "needs no mention.")
     static let webPushHosts = Setting(
         "RELAY_WEBPUSH_HOSTS", .webPush, optional: .pushHosts,
-        unset: "those of Apple, Google, Microsoft and Mozilla",
+        unset: "the push services of Apple, Google, Microsoft and Mozilla",
         "Further push services: names, *.suffix, host:port (which may be private), or any (every public address)."
     )
     static let webPushCAFile = Setting(
@@ -347,12 +348,12 @@ enum Settings {
 
     static let tracesURL = Setting(
         "RELAY_TRACES_URL", .traces, optional: .webAddress, unset: "no traces",
-        "Switches traces on (docs/operate/traces.md): the whole URL where a collector takes OTLP over HTTP as JSON, such as "
-            + "http://127.0.0.1:4318/v1/traces.")
+        "Enables traces (docs/operate/traces.md): the full URL at which a collector accepts OTLP over HTTP "
+            + "as JSON, such as http://127.0.0.1:4318/v1/traces.")
     static let tracesRatio = Setting(
         "RELAY_TRACES_RATIO", .traces, .share, default: 0.1,
-        "The share of requests that are traced. Those whose sender traces them, with a secret that has devices, always are. At "
-            + "most \(Bounds.tracesPerSecondMax) traces per second.")
+        "The share of requests that are traced. Requests that their sender traces, with a secret that has "
+            + "devices, always are. At most \(Bounds.tracesPerSecondMax) traces per second.")
     static let tracesHeaders = Setting(
         "RELAY_TRACES_HEADERS", .traces, optional: .traceHeaders, unset: "no further headers", secret: true,
         "Headers for the collector, such as authorization=Bearer …, separated by commas.")

@@ -8,12 +8,12 @@ extension Tracer.Options {
         let ratio = reader.read(Settings.tracesRatio)
         let headers = reader.read(Settings.tracesHeaders) ?? []
         guard let url else {
-            // A wrong URL was noted when it was read.
+            // An invalid URL was noted when it was read.
             guard !reader.isGiven(Settings.tracesURL.row) else { return nil }
             var idle = headers.isEmpty ? [] : [Settings.tracesHeaders.row]
             if ratio != Settings.tracesRatio.defaultValue { idle.append(Settings.tracesRatio.row) }
             for row in idle {
-                reader.note("\(row.name) has no effect without RELAY_TRACES_URL, which switches traces on")
+                reader.note("\(row.name) has no effect without RELAY_TRACES_URL, which enables traces")
             }
             return nil
         }
@@ -37,7 +37,7 @@ extension SettingType where Value == WebAddress {
 }
 
 extension SettingType where Value == Double {
-    /// A part of a whole.
+    /// A share of a whole, from 0 to 1.
     static let share = SettingType(
         accepts: "a decimal number from 0 to 1",
         parse: { text in
@@ -50,7 +50,7 @@ extension SettingType where Value == Double {
 }
 
 extension SettingType where Value == [TraceHeader] {
-    /// Headers of HTTP, whose values are secret.
+    /// HTTP headers, whose values are secret.
     static let traceHeaders = SettingType(
         accepts: "name=value, separated by commas",
         parse: { text in TraceHeader.parse(text).map(Result.success) ?? .failure(.notAccepted) },

@@ -5,7 +5,7 @@ import WebPush
 /// The settings of Web Push.
 struct WebPushConfiguration: Sendable {
     let subject: VAPIDSubject
-    /// The configured keys, the current one first; without any, the database has it.
+    /// The configured keys, the current one first; if there are none, the key is in the database.
     let keys: [VAPIDKey]
     let hosts: HostRule
     let caFile: String?
@@ -26,7 +26,7 @@ struct WebPushConfiguration: Sendable {
             reader.note("RELAY_VAPID_PRIVATE_KEY_OTHER needs RELAY_VAPID_PRIVATE_KEY, the current key")
         }
         guard let subject else {
-            // A wrong subject was noted when it was read.
+            // An invalid subject was noted when it was read.
             guard !reader.isGiven(Settings.vapidSubject.row) else { return nil }
             let rows = [
                 Settings.vapidPrivateKey.row, Settings.vapidPrivateKeyOther.row, Settings.webPushHosts.row,
@@ -34,7 +34,7 @@ struct WebPushConfiguration: Sendable {
             ]
             for row in rows where reader.isGiven(row) {
                 reader.note(
-                    "\(row.name) has no effect without RELAY_VAPID_SUBJECT, which switches Web Push on")
+                    "\(row.name) has no effect without RELAY_VAPID_SUBJECT, which enables Web Push")
             }
             return nil
         }
@@ -44,8 +44,8 @@ struct WebPushConfiguration: Sendable {
 }
 
 extension WebPushConfiguration {
-    /// The configured keys, then the database's, which serves older subscriptions if another one is configured; `nil`
-    /// without any.
+    /// The configured keys, followed by the database's, which covers older subscriptions if another is configured;
+    /// `nil` if there are none.
     func keys(stored: VAPIDKey?) -> WebPushKeys? {
         let all = keys + [stored].compactMap(\.self)
         return all.first.map { current in
@@ -65,7 +65,7 @@ extension WebPushConfiguration {
 
 /// Push services that the operator allows.
 struct PushHosts: Sendable {
-    /// The known services and these.
+    /// Allows the known services and the operator's.
     let rule: HostRule
     /// As configured.
     let text: String
@@ -86,7 +86,7 @@ extension SettingType where Value == VAPIDSubject {
 }
 
 extension SettingType where Value == VAPIDKey {
-    /// A private key of VAPID.
+    /// A VAPID private key.
     static let vapidKey = SettingType(
         accepts: "base64url of 32 bytes, as web-push prints it, or PEM",
         parse: { text in

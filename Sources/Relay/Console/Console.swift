@@ -3,9 +3,9 @@ import PageFiles
 import Programs
 import Storage
 
-/// The operator's console: the page of clients/console at `/` of the admin listener, and what it shows as JSON.
+/// The operator's console: the page of clients/console at `/` of the admin listener, and the page's data as JSON.
 ///
-/// The page itself has no secrets and needs no token; the JSON needs `RELAY_ADMIN_TOKEN` like the metrics.
+/// The page itself contains no secrets and needs no token; the JSON needs `RELAY_ADMIN_TOKEN`, like the metrics.
 struct Console: Sendable {
     /// The paths of its JSON.
     enum Path: String, CaseIterable {
@@ -24,14 +24,14 @@ struct Console: Sendable {
     let snapshot: @Sendable (_ checksReadiness: Bool) async -> MetricsSnapshot?
     /// The apps as last loaded.
     let apps: @Sendable () -> Apps
-    /// The ID of the key of Web Push; `nil` if it is off.
+    /// The ID of the Web Push key; `nil` if Web Push is off.
     let webPushKey: String?
     let settings: ConsoleSettings
     let storage: any Storage
     /// The last hour.
     let history = ConsoleHistory()
 
-    /// Nothing from elsewhere, no inline code, and no text that becomes HTML.
+    /// Allows nothing from other origins, no inline code, and no text that becomes HTML.
     static let policy = PagePolicy(
         content:
             "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -152,7 +152,7 @@ struct Console: Sendable {
 }
 
 extension Response {
-    /// The response without metrics, because sums without one loop's would decrease.
+    /// The response if a loop doesn't respond, because sums without that loop's counts would decrease.
     static let silentLoop = Response(
         status: .serviceUnavailable, contentType: "text/plain; charset=utf-8",
         body: Array("an event loop does not respond\n".utf8))

@@ -2,11 +2,11 @@ import APNs
 import JSON
 import Storage
 
-/// `GET /v1/admin/apps`: apps with their results since the start, keys with their connections, and what expires.
+/// `GET /v1/admin/apps`: apps with their results since startup, keys with their connections, and what expires.
 struct ConsoleApps: Sendable {
     let snapshot: MetricsSnapshot
     let apps: Apps
-    /// The ID of the key of Web Push; `nil` if it is off.
+    /// The ID of the Web Push key; `nil` if Web Push is off.
     let webPushKey: String?
 
     /// One JSON object.

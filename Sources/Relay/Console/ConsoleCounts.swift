@@ -2,7 +2,7 @@ import Instruments
 import JSON
 import Storage
 
-/// What the console's charts count, since the relay's start or in one interval.
+/// The counts behind the console's charts, since the relay's start or in one interval.
 struct ConsoleCounts: Sendable, Equatable {
     /// The results of a push, in the order of ``apns`` and ``webPush``.
     static let results = ["sent", "queued", "failed", "muted"]
@@ -47,7 +47,7 @@ struct ConsoleCounts: Sendable, Equatable {
         for histogram in counts.attemptDurations + [counts.webPushDurations] { attempts.add(histogram) }
     }
 
-    /// What was counted after an earlier moment.
+    /// The counts since an earlier moment.
     func since(_ earlier: ConsoleCounts) -> ConsoleCounts {
         func difference(_ new: [UInt64], _ old: [UInt64]) -> [UInt64] { zip(new, old).map { $0 &- $1 } }
         var counts = self
@@ -69,7 +69,7 @@ struct ConsoleCounts: Sendable, Equatable {
         writer.member("settled", settled)
         writer.name("limited")
         writer.int(limited)
-        // Intervals without events are many; an empty list keeps them short.
+        // Many intervals have no events; an empty list keeps them short.
         writer.member("responses", responses.count == 0 ? [] : responses.buckets)
         writer.member("attempts", attempts.count == 0 ? [] : attempts.buckets)
     }

@@ -3,7 +3,7 @@ import Network
 import Programs
 import Storage
 
-/// One interval of the console's charts: what was counted in it, and the state at its end.
+/// One interval of the console's charts: its counts, and the state at its end.
 struct ConsoleSample: Sendable, Equatable {
     /// Its number since the relay's start, without gaps.
     let number: Int
@@ -44,7 +44,7 @@ extension MetricsSnapshot {
     var queueAge: EpochMilliseconds { queue.oldestDue.map { max(0, time - $0) } ?? 0 }
 }
 
-/// The last hour of the relay's counters, in memory, so that the console can draw it when it is opened.
+/// Keeps the last hour of the relay's counters in memory, so that the console can draw it when it is opened.
 final class ConsoleHistory: Sendable {
     private struct State: Sendable {
         /// Oldest first.
@@ -55,7 +55,7 @@ final class ConsoleHistory: Sendable {
 
     private let state = Lock(State())
 
-    /// Adds an interval that ends now; the first call only begins one.
+    /// Adds an interval that ends now; the first call only starts one.
     func record(_ snapshot: MetricsSnapshot) {
         let counts = ConsoleCounts(snapshot)
         state.withLock { state in

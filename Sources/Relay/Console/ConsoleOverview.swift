@@ -4,7 +4,7 @@ import JSON
 import Programs
 import Storage
 
-/// `GET /v1/admin/overview`: the relay's state, its counts since the start, and the samples that the page lacks.
+/// `GET /v1/admin/overview`: the relay's state, its counts since startup, and the samples that the page doesn't have.
 struct ConsoleOverview: Sendable {
     let snapshot: MetricsSnapshot
     let samples: [ConsoleSample]
@@ -18,7 +18,7 @@ struct ConsoleOverview: Sendable {
         writer.member("database", snapshot.database)
         writer.member("interval", Bounds.consoleInterval.inMilliseconds)
         if let process = snapshot.process {
-            // Also tells the page that the relay restarted, and numbers its samples anew.
+            // Also shows the page that the relay restarted and so renumbered its samples.
             writer.member("startedAt", Int64(process.startNanoseconds / 1_000_000))
             writer.member("memory", process.residentBytes)
             writer.member("openFiles", process.openFiles)

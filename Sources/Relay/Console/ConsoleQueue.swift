@@ -16,7 +16,7 @@ struct ConsoleQueue: Sendable {
         after cursor: WaitingCursor?, schedulesAfter scheduleCursor: ScheduleCursor?
     ) async throws(StorageError) -> [UInt8] {
         let limit = Bounds.consoleRowsMax
-        // One more than is shown tells whether there is another page.
+        // Reads one more than shown to find out whether there is another page.
         let pushes = try await storage.waitingPushes(of: nil, after: cursor, limit: limit + 1)
         let nextDue = try await storage.nextScheduleDue(at: snapshot.time)
         let schedules = try await storage.schedules(after: scheduleCursor, limit: limit)
@@ -30,7 +30,7 @@ struct ConsoleQueue: Sendable {
             names.write(push.secretHash, to: &writer)
             writer.write(push)
         }
-        // The positions have whole hashes.
+        // Cursors contain full hashes.
         if names.showsWholeHashes, pushes.count > limit, let next = pushes.prefix(limit).last?.cursor {
             writer.member("next", next.text)
         }

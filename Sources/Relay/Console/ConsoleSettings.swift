@@ -1,7 +1,7 @@
 import JSON
 import Programs
 
-/// `GET /v1/admin/settings`: the configuration in force; of secrets only whether they are set.
+/// `GET /v1/admin/settings`: the configuration in force; for secrets, only whether they are set.
 struct ConsoleSettings: Sendable {
     let settings: [SettingInForce]
     /// The database without its password, as in the log, instead of its URL.

@@ -2,26 +2,26 @@ import HTTPServer
 import JSON
 import Storage
 
-/// How the console names tenants, and what it may change of them.
+/// How the console identifies tenants, and whether it may change them.
 ///
-/// Whoever knows a whole hash can revoke it, so only a listener with a token shows whole hashes and offers changes
+/// Anyone who knows a full hash can revoke it, so only a listener with a token shows full hashes and offers changes
 /// (docs/design/security.md).
 struct ConsoleNames: Sendable {
     let showsWholeHashes: Bool
 
-    /// Writes the members that name a tenant.
+    /// Writes the members that identify a tenant.
     func write(_ hash: SecretHash, to writer: inout JSON.Writer) {
         writer.member("secret", hash.prefix)
         if showsWholeHashes { writer.member("secretHash", hash.hex) }
     }
 }
 
-/// `GET /v1/admin/tenants` and `/v1/admin/tenant`: who was active, who is blocked, and what one tenant has.
+/// `GET /v1/admin/tenants` and `/v1/admin/tenant`: recently active and blocked tenants, and one tenant's rows.
 struct ConsoleTenants: Sendable {
     let storage: any Storage
     let names: ConsoleNames
 
-    /// The tenants of the latest requests, the blocked ones, and those whose hashes begin with some digits.
+    /// The tenants with the latest requests, the blocked ones, and those whose hashes begin with the given digits.
     func list(_ recent: RecentTenants, beginningWith digits: String?) async throws(ConsoleError) -> [UInt8] {
         var found: [SecretHash]?
         if let digits { found = try await find(digits) }
@@ -68,7 +68,7 @@ struct ConsoleTenants: Sendable {
         return writer.finish()
     }
 
-    /// What one tenant has: devices, queued pushes, schedules, access tokens and the latest results.
+    /// One tenant's devices, queued pushes, schedules, access tokens and latest results.
     func one(_ digits: String) async throws(ConsoleError) -> [UInt8] {
         let hash = try await only(digits)
         let key = SecretKey(primary: hash)
@@ -104,7 +104,7 @@ struct ConsoleTenants: Sendable {
         }
     }
 
-    /// The hashes that begin with some digits and have rows.
+    /// The hashes that begin with the given digits and have rows.
     func find(_ digits: String) async throws(ConsoleError) -> [SecretHash] {
         guard let prefix = SecretHashPrefix(digits) else {
             throw ConsoleError(
@@ -120,7 +120,7 @@ struct ConsoleTenants: Sendable {
         }
     }
 
-    /// The only hash that begins with some digits; a whole one need not have rows.
+    /// The only hash that begins with the given digits; a full hash need not have rows.
     func only(_ digits: String) async throws(ConsoleError) -> SecretHash {
         if let hash = SecretHashPrefix(digits)?.hash { return hash }
         let found = try await find(digits)
@@ -147,7 +147,7 @@ struct ConsoleTenants: Sendable {
     }
 }
 
-/// Why the console gets no answer, in one sentence.
+/// Why a request from the console failed, in one sentence.
 struct ConsoleError: Error, Equatable {
     let status: Int
     let sentence: String

@@ -1,20 +1,20 @@
 import JSON
 import Storage
 
-/// `GET /v1/admin/push`: what became of an event by its `eventID`, of a push by its `apns-id`, or of a device's pushes
-/// by the end of its token.
+/// `GET /v1/admin/push`: the fate of an event, found by its `eventID`, of a push, by its `apns-id`, or of a device's
+/// pushes, by the end of the device's token.
 ///
-/// The tables have no index by these, so it searches one tenant, or those of the latest requests.
+/// The tables have no index for these searches, so it searches one tenant, or the tenants with the latest requests.
 struct ConsoleTrace: Sendable {
     let storage: any Storage
     let names: ConsoleNames
     let now: EpochMilliseconds
 
-    /// What was found of one tenant.
+    /// What was found for one tenant.
     struct Finding: Sendable {
         let hash: SecretHash
         let devices: [String: Device]
-        /// The event with this ID, as its receipt has it.
+        /// The event with this ID, according to its receipt.
         let state: EventState
         let acknowledgement: Acknowledgement?
         /// The matching results in the delivery log, newest first.
@@ -97,7 +97,7 @@ struct ConsoleTrace: Sendable {
         ) { $1 }
         let waiting = Dictionary(finding.waiting.map { ($0.id.lowercased(), $0) }) { $1 }
         let ended = Dictionary(finding.ended.map { ($0.id.lowercased(), $0) }) { $1 }
-        // Pushes without an ID were never made: muted, or refused before.
+        // Pushes without an ID were never made: they were muted, or refused before.
         let unmade = finding.responded.filter { $0.pushID == nil }
         let ids = Set(responded.keys).union(waiting.keys).union(ended.keys)
         writer.list("pushes", ids.sorted(by: >)) { id, writer in

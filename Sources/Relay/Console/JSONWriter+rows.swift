@@ -1,7 +1,7 @@
 import JSON
 import Storage
 
-/// Rows of the database as the console shows them, without tokens, endpoints and texts.
+/// Database rows as the console shows them, without tokens, endpoints or message text.
 extension JSON.Writer {
     /// A member with a list of objects.
     mutating func list<Rows: Collection>(

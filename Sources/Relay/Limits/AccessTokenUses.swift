@@ -1,11 +1,12 @@
 import Network
 import Storage
 
-/// When uses of access tokens were last stored, so that one request a minute waits for that, also if it fails.
+/// When uses of access tokens were last stored, so that only one request per minute and token waits for the storage,
+/// even if storing fails.
 struct AccessTokenUses {
     private var stored: [UUIDv7: MonotonicTime] = [:]
 
-    /// Whether a use should be stored now; then it counts as stored.
+    /// Returns whether a use should be stored now; if so, it counts as stored.
     mutating func isDue(_ id: UUIDv7, at now: MonotonicTime) -> Bool {
         if let last = stored[id], now.since(last) < Bounds.accessTokenUseInterval { return false }
         if stored.count >= Bounds.accessTokenUsesMax { stored.removeAll(keepingCapacity: true) }

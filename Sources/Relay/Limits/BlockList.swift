@@ -3,8 +3,8 @@ import Storage
 
 /// The secrets that this relay refuses, at most a few seconds old.
 ///
-/// Requests only look here, never in the database: ``run(every:)`` repeatedly reads the whole list, which is
-/// small (`StorageLimits.blockedSecretsMax`). While the database can't be read, the last list applies.
+/// Requests check only this list, never the database: ``run(every:)`` repeatedly reads the whole list, which is small
+/// (`StorageLimits.blockedSecretsMax`). While the database can't be read, the last list applies.
 final class BlockList: Sendable {
     private struct State {
         var hashes: Set<SecretHash> = []
@@ -18,7 +18,7 @@ final class BlockList: Sendable {
     private let log: Log
     private let state = Lock(State())
 
-    /// An empty list on a database.
+    /// Creates an empty list for a database.
     init(storage: any BlockStorage & RegistrationStorage, log: Log) {
         self.storage = storage
         self.log = log
@@ -57,10 +57,10 @@ final class BlockList: Sendable {
         do throws(StorageError) {
             try await read()
             for key in state.withLock({ state in Array(state.toMove.values) }) {
-                // Whether or not it succeeds: the next refused request adds it again.
+                // Removed even if the move fails, because the next refused request adds it again.
                 state.withLock { $0.toMove[key.primary] = nil }
                 guard try await storage.rehash(key) else { continue }
-                // Queued pushes moved with it, and this relay may claim them before it reads the list again.
+                // Queued pushes moved to the new hash, and this relay may claim them before it reads the list again.
                 state.withLock { _ = $0.hashes.insert(key.primary) }
                 log(.info, "secret.rehashed", [.secretHash(key.primary)])
             }

@@ -2,23 +2,23 @@ import Network
 
 /// The buckets of one limit that are not full, in fixed memory.
 ///
-/// Each set of keys has ``ways`` slots. A key without a slot replaces the bucket that is closest to full, so a
-/// flood of keys evicts those that used the least, and refused keys stay refused. Keys are distinguished by 64
-/// bits of a hash with a secret seed.
+/// Each set of keys has ``ways`` slots. A key without a slot replaces the bucket that is closest to full, so a flood of
+/// keys evicts the least used keys, and refused keys stay refused. Keys are distinguished by 64 bits of a hash with a
+/// secret seed.
 struct BucketTable: Sendable {
     private struct Place {
         var tag: UInt64 = 0
-        /// Nanoseconds; 0 for a slot that was never used.
+        /// When the bucket will be full again, in nanoseconds; 0 for a slot that was never used.
         var fullAt: UInt64 = 0
     }
 
-    /// Slots that a key can use.
+    /// The number of slots that a key can use.
     static let ways = 8
 
     private var places: [Place]
     private let sets: UInt64
 
-    /// A table with this many slots: a power of two, at least ``ways``.
+    /// Creates a table with this many slots: a power of two, at least ``ways``.
     init(places count: Int) {
         precondition(count >= Self.ways && count.nonzeroBitCount == 1, "not a power of two")
         places = Array(repeating: Place(), count: count)
@@ -33,7 +33,7 @@ struct BucketTable: Sendable {
         }
     }
 
-    /// The time until a key's next token; `nil` if its bucket has one, as far as it is remembered.
+    /// The time until a key's next token; `nil` if the key's bucket has a token, as far as it is remembered.
     func wait(_ tag: UInt64, _ bucket: TokenBucket, at now: MonotonicTime) -> Duration? {
         let first = Int(tag % sets) * Self.ways
         let place = places[first..<(first + Self.ways)].first { $0.tag == tag }

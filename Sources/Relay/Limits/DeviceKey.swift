@@ -24,7 +24,8 @@ struct DeviceKey: Hashable, Sendable {
     }
 }
 
-/// A bundle ID in lower case: Apple ignores its case, so a different case must not count as another device.
+/// A bundle ID in lower case: Apple ignores the case of bundle IDs, so a different case must not count as another
+/// device.
 struct FoldedBundleID: Hashable, Sendable {
     private let text: String
 

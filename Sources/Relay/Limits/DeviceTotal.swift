@@ -3,12 +3,11 @@ import Storage
 
 /// The number of devices in the database, for `RELAY_DEVICES_MAX`.
 ///
-/// The count may be a few seconds old, so several relays or concurrent registrations may exceed the maximum
-/// slightly. Counting takes longer with more devices, so the pause between counts grows with the duration of
-/// the last one.
+/// The count may be a few seconds old, so several relays or concurrent registrations may exceed the maximum slightly.
+/// Counting takes longer with more devices, so the pause between counts grows with the duration of the last count.
 final class DeviceTotal: Sendable {
     private struct State {
-        /// The last count, plus devices that this process has added since.
+        /// The last count, plus the devices that this process has added since then.
         var count: Int?
         /// Devices that this process has added since the current count began.
         var added = 0
@@ -22,7 +21,7 @@ final class DeviceTotal: Sendable {
     private let monotonic: @Sendable () -> MonotonicTime
     private let state = Lock(State())
 
-    /// A total that hasn't been counted yet; `nil` for a maximum of 0, which means no limit.
+    /// Creates a total that hasn't been counted yet; `nil` for a maximum of 0, which means no limit.
     init?(
         max: Int, storage: any RegistrationStorage,
         monotonic: @escaping @Sendable () -> MonotonicTime = { .current }
@@ -33,12 +32,12 @@ final class DeviceTotal: Sendable {
         self.monotonic = monotonic
     }
 
-    /// The last count, at most ``max``; `nil` before the first.
+    /// The last count, at most ``max``; `nil` before the first count.
     var count: Int? { state.withLock(\.count) }
 
     /// Refuses a new device at the maximum; counts first if the count is old.
     ///
-    /// - Throws: `relay_full`, or the error that kept the database from counting.
+    /// - Throws: `relay_full`, or the error that prevented counting.
     func checkRoom() async throws(APIError) {
         if isCountDue() { try await recount() }
         guard (count ?? 0) < max else { throw APIError(.relayFull, limit: .devicesTotal) }

@@ -2,8 +2,8 @@ import Network
 
 /// One rate limit of the process: a token bucket per key, shared by all event loops.
 ///
-/// The table is split into shards with a lock each, so that loops rarely contend. Each relay process has its
-/// own limit.
+/// The table is split into shards, each with its own lock, so that loops rarely contend. Each relay process has its own
+/// limit.
 final class RateLimiter: Sendable {
     /// Maximum buckets in all shards, 16 bytes each.
     static let placesDefault = 65_536
@@ -12,12 +12,12 @@ final class RateLimiter: Sendable {
     private let bucket: TokenBucket
     private let shards: [Lock<BucketTable>]
 
-    /// A limiter; `nil` for a rate of 0, which means no limit.
+    /// Creates a limiter of `rate` per minute; `nil` for a rate of 0, which means no limit.
     convenience init?(perMinute rate: Int, places: Int = placesDefault) {
         self.init(rate, per: .seconds(60), places: places)
     }
 
-    /// A limiter of `rate` per period; `nil` for a rate of 0, which means no limit.
+    /// Creates a limiter of `rate` per period; `nil` for a rate of 0, which means no limit.
     init?(_ rate: Int, per period: Duration, places: Int = placesDefault) {
         guard rate > 0 else { return nil }
         bucket = TokenBucket(rate, per: period)
@@ -32,9 +32,9 @@ final class RateLimiter: Sendable {
         return shard(of: hash).withLock { $0.take(hash, bucket, at: now) }
     }
 
-    /// The time until a key's next token; `nil` if its bucket has one.
+    /// The time until a key's next token; `nil` if the key's bucket has a token.
     ///
-    /// Takes none.
+    /// Doesn't take a token.
     func wait(_ key: some Hashable, at now: MonotonicTime) -> Duration? {
         let hash = Self.hash(of: key)
         return shard(of: hash).withLock { $0.wait(hash, bucket, at: now) }
@@ -52,6 +52,6 @@ final class RateLimiter: Sendable {
         return UInt64(bitPattern: Int64(hasher.finalize()))
     }
 
-    /// The high bits select the shard, the low bits the slot in it.
+    /// The shard of a key's hash: the high bits select the shard, the low bits the slot in it.
     private func shard(of hash: UInt64) -> Lock<BucketTable> { shards[Int(hash >> 60)] }
 }

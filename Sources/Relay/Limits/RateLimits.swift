@@ -4,23 +4,23 @@ import Storage
 
 /// Rate limits for tenants and unknown clients; 0 means no limit.
 struct RateLimitConfiguration: Sendable, Equatable {
-    /// Events and notifications of one secret.
+    /// Events and notifications per secret.
     var eventsPerMinute = 0
-    /// Registrations, unregistrations and device lists of one secret.
+    /// Registrations, unregistrations and device lists per secret.
     var registrationsPerMinute = 0
-    /// Requests of one client address for secrets without devices, and its registrations of new devices.
+    /// Requests for secrets without devices and registrations of new devices, per client address.
     var unknownSecretsPerMinute = 0
-    /// Pushes to one device of an app, from all secrets.
+    /// Pushes to a device of an app, from all secrets.
     var devicePushesPerMinute = 0
-    /// New secrets that one device of an app is registered under.
+    /// New secrets that a device of an app is registered under.
     var deviceSecretsPerDay = 0
-    /// Registration challenges sent to one device of an app.
+    /// Registration challenges sent to a device of an app.
     var challengesPerDevicePerHour = 0
-    /// Registration challenges sent for one client address.
+    /// Registration challenges sent on behalf of a client address.
     var challengesPerAddressPerMinute = 0
-    /// Background pushes to one device of an app that remove notifications.
+    /// Background pushes that remove notifications, sent to a device of an app.
     var clearsPerDevicePerHour = Bounds.clearsPerDevicePerHour
-    /// The proxies trusted to name the client's address.
+    /// The proxies trusted to report the client's address.
     var trustedProxies = TrustedProxies()
 }
 
@@ -40,7 +40,7 @@ final class RateLimits: Sendable {
 
     private static let day: Duration = .seconds(86_400)
 
-    /// Limits with full buckets.
+    /// Creates limits with full buckets.
     init(_ configuration: RateLimitConfiguration) {
         events = RateLimiter(perMinute: configuration.eventsPerMinute)
         registrations = RateLimiter(perMinute: configuration.registrationsPerMinute)
@@ -65,7 +65,7 @@ final class RateLimits: Sendable {
             events?.take(key.primary, at: now), .events, hint: "This secret sent too many events.")
     }
 
-    /// Counts a registration of a secret, or a request that costs as much.
+    /// Counts a registration under a secret, or a request that costs as much.
     ///
     /// - Throws: `rate_limited` if it exceeds the limit.
     func countRegistration(_ key: SecretKey, at now: MonotonicTime) throws(APIError) {
@@ -88,7 +88,7 @@ final class RateLimits: Sendable {
 
     /// Counts a request against its client address.
     ///
-    /// Counted requests name a secret without devices, register a new device, or have a wrong key.
+    /// Counted requests contain a secret without devices, register a new device, or have a wrong key.
     ///
     /// - Throws: `rate_limited` if it exceeds the limit.
     func countUnknownSecret(_ request: Request, at now: MonotonicTime) throws(APIError) {
@@ -123,7 +123,7 @@ final class RateLimits: Sendable {
         devicePushes?.take(device, at: now) == nil
     }
 
-    /// Counts a push that removes a notification; false if the device has had as many as Apple recommends.
+    /// Counts a push that removes a notification; false if the device has already received as many as Apple recommends.
     func takeClear(to device: DeviceKey, at now: MonotonicTime) -> Bool {
         clears?.take(device, at: now) == nil
     }

@@ -1,18 +1,18 @@
 import Storage
 
-/// The tenants whose requests came last, for the operator's console: a pure value with a bounded size.
+/// The tenants with the most recent requests, for the operator's console: a pure value with a bounded size.
 ///
-/// Secrets that nobody registered a device under are among them.
+/// They include secrets that no device is registered under.
 struct RecentTenants: Sendable, Equatable {
     /// What a tenant did while it was remembered.
     struct Activity: Sendable, Equatable {
-        /// When its last request came.
+        /// When the tenant's last request arrived.
         var at: EpochMilliseconds = 0
-        /// Events and notifications.
+        /// The number of events and notifications.
         var events: UInt64 = 0
-        /// Other requests.
+        /// The number of other requests.
         var others: UInt64 = 0
-        /// Requests that its rate limits refused, also counted above.
+        /// The number of requests refused by the tenant's rate limits; also included in the other counts.
         var limited: UInt64 = 0
     }
 
@@ -25,11 +25,11 @@ struct RecentTenants: Sendable, Equatable {
         if isEvent { activity.events &+= 1 } else { activity.others &+= 1 }
         if isLimited { activity.limited &+= 1 }
         activities[hash] = activity
-        // Seldom, since sorting takes a while.
+        // Trims only occasionally, because sorting takes a while.
         if activities.count >= 2 * Bounds.recentTenantsMax { trim() }
     }
 
-    /// Adds those of another loop.
+    /// Adds another loop's tenants.
     mutating func add(_ other: RecentTenants) {
         activities.merge(other.activities) { left, right in
             Activity(
@@ -38,7 +38,7 @@ struct RecentTenants: Sendable, Equatable {
         }
     }
 
-    /// The tenants, those with the latest request first.
+    /// The tenants, in order of their latest requests, newest first.
     var newestFirst: [(hash: SecretHash, activity: Activity)] {
         let sorted = activities.sorted { ($1.value.at, $0.key) < ($0.value.at, $1.key) }
         return sorted.prefix(Bounds.recentTenantsMax).map { ($0.key, $0.value) }

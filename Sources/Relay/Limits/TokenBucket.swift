@@ -2,21 +2,21 @@ import Network
 
 /// A token bucket's rate and capacity: a pure value, given the time.
 ///
-/// A bucket holds one period's tokens, gains one every `interval` and starts full: any t periods allow at most
-/// (t + 1) times the rate, and a burst at most the rate. A bucket's only state is the time when it will be full
-/// again; a full bucket needs no memory.
+/// A bucket holds one period's tokens, gains one every `interval` and starts full. Any t periods therefore allow at
+/// most (t + 1) times the rate, and a burst at most the rate. A bucket's only state is the time when it will be full
+/// again, so a full bucket needs no memory.
 struct TokenBucket: Hashable, Sendable {
     /// Tokens in a full bucket.
     let capacity: UInt64
     /// Nanoseconds per token.
     let interval: UInt64
 
-    /// A bucket that gains `rate` tokens a minute, at least one, and holds as many.
+    /// A bucket that holds `rate` tokens, at least one, and gains as many per minute.
     init(perMinute rate: Int) {
         self.init(rate, per: .seconds(60))
     }
 
-    /// A bucket that gains `rate` tokens per period, at least one, and holds as many.
+    /// A bucket that holds `rate` tokens, at least one, and gains as many per period.
     init(_ rate: Int, per period: Duration) {
         capacity = UInt64(max(1, rate))
         interval = (period.clampedNanoseconds + capacity - 1) / capacity
@@ -26,7 +26,7 @@ struct TokenBucket: Hashable, Sendable {
     enum Taking: Hashable, Sendable {
         /// A token was taken; the bucket will be full again at `fullAt`.
         case taken(fullAt: MonotonicTime)
-        /// The bucket is empty; unless someone else takes it, the next token is available after `wait`.
+        /// The bucket is empty; the next token is available after `wait`, unless someone else takes it.
         case refused(wait: Duration)
     }
 

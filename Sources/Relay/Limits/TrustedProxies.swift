@@ -1,11 +1,11 @@
 import HTTPServer
 import Network
 
-/// The proxies trusted to name the client's address.
+/// The proxies trusted to report the client's address.
 struct TrustedProxies: Sendable, Equatable {
     private let ranges: [AddressRange]
 
-    /// Proxies in these ranges; without ranges no proxy is trusted.
+    /// Trusts proxies in these ranges; without ranges, no proxy is trusted.
     init(_ ranges: [AddressRange] = []) {
         self.ranges = ranges
     }
@@ -15,7 +15,7 @@ struct TrustedProxies: Sendable, Equatable {
         ranges.contains { $0.contains(address) }
     }
 
-    /// The client of a request: its peer, or the address that a trusted peer names.
+    /// The client of a request: its peer, or the address that a trusted peer reports.
     func client(of request: Request) -> SocketAddress? {
         guard let peer = request.remoteAddress, contains(peer) else { return request.remoteAddress }
         return client(
@@ -25,9 +25,9 @@ struct TrustedProxies: Sendable, Equatable {
 
     /// The client behind a peer, from the values of both headers in order.
     ///
-    /// Each proxy appends its peer's address, so the headers are read from the right, as long as the address is
-    /// a trusted proxy's. A proxy writes one header and passes the client's other one through: if both are
-    /// present and disagree, neither is trusted.
+    /// Each proxy appends its peer's address, so the headers are read from the right as long as the address is a
+    /// trusted proxy's. A proxy writes one header and passes the client's other header through, so if both are present
+    /// and disagree, neither is trusted.
     func client(of peer: SocketAddress, forwarded: [String], xForwardedFor: [String]) -> SocketAddress {
         guard contains(peer) else { return peer }
         let first = walk(from: peer, ForwardedAddresses.forwarded(forwarded))
@@ -68,9 +68,9 @@ enum ForwardedAddresses {
         return found.reversed()
     }
 
-    /// The `for` of each element of `Forwarded` (RFC 7239, section 4).
+    /// The `for` parameter of each element of `Forwarded` (RFC 7239, section 4).
     ///
-    /// A value with an unclosed quotation mark can't be split into elements and counts as one without an
+    /// A value with an unclosed quotation mark can't be split into elements and counts as a single entry without an
     /// address.
     static func forwarded(_ values: [String]) -> [SocketAddress?] {
         values.suffix(Bounds.forwardedAddressesMax).flatMap { value -> [SocketAddress?] in
@@ -82,7 +82,7 @@ enum ForwardedAddresses {
         }.suffix(Bounds.forwardedAddressesMax)
     }
 
-    /// The address of `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:80`.
+    /// The address in `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:80`.
     private static func address(_ text: Substring) -> SocketAddress? {
         var host = text
         if text.hasPrefix("[") {

@@ -2,13 +2,13 @@ import Network
 
 /// The origins whose web pages may use the relay: call `/mcp`, and read the responses of every public route.
 ///
-/// Clients other than browsers send no `Origin`. A page can reach a relay on the visitor's machine under the page's
-/// own name by DNS rebinding, so that its `Origin` equals `Host`; only the name itself tells it apart.
+/// Clients other than browsers send no `Origin`. With DNS rebinding, a page can reach a relay on the visitor's machine
+/// under the page's own name, so that `Origin` equals `Host`; only the name itself reveals this.
 struct WebOrigins: Sendable, Equatable {
     /// Origins in `RELAY_WEB_ORIGINS`, in lower case.
     var listed: Set<String> = []
 
-    /// Whether a request with this `Origin` is answered: none, one of this machine's pages, or a listed one.
+    /// Whether a request with this `Origin` is answered: there is none, it is a page on this machine, or it is listed.
     func allow(_ origin: String?) -> Bool {
         guard let origin = origin?.lowercased() else { return true }
         if listed.contains(origin) { return true }

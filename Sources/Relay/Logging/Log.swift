@@ -6,7 +6,7 @@ import Synchronization
 /// The log: accepts events from any thread without blocking, and writes them in batches on its own thread.
 ///
 /// The buffer is limited by ``Bounds/logEventsWaitingMax``; events beyond it are dropped, and the next line
-/// reports how many. Refusals above a few are counted and summarised (``RefusalTally``).
+/// reports how many. Beyond the first few, refusals are counted and summarised (``RefusalTally``).
 final class Log: Sendable {
     private struct Waiting {
         var events: [LogEvent] = []
@@ -38,7 +38,7 @@ final class Log: Sendable {
     /// Ends the current interval of refusals.
     private let intervalTimer = Lock<LoopBound<Timer>?>(nil)
 
-    /// A log that passes whole lines to `write`, which may block and is called on one thread at a time.
+    /// A log that passes complete lines to `write`, which may block and is called on one thread at a time.
     init(
         level: LogLevel, formatter: LogFormatter, clock: WallClock = .system,
         capacity: Int = Bounds.logEventsWaitingMax,

@@ -40,7 +40,7 @@ struct LogEvent: Sendable {
 /// One detail of a log line.
 ///
 /// The initialiser is private to this file, so only values with a function below can be logged. None of them
-/// takes a secret, a key or a notification's text, or shows a whole device token.
+/// accepts a secret, a key or a notification's text, or shows a full device token.
 struct LogField: Sendable {
     /// A detail's value.
     enum Value: Sendable, Equatable {
@@ -103,12 +103,12 @@ extension LogField {
     /// APNs' identifier of a push.
     static func apnsID(_ id: String) -> LogField { LogField("apns_id", .text(id)) }
 
-    /// The reason of a failure, such as APNs' reasons.
+    /// The reason for a failure, such as APNs' reasons.
     static func reason(_ reason: String) -> LogField { LogField("reason", .text(reason)) }
 
     /// A storage error's log detail.
     static func storageError(_ error: StorageError) -> LogField { LogField("error", .text(error.logDetail)) }
 
-    /// A non-secret configuration value, or a fixed text of the program.
+    /// A non-secret configuration value, or fixed text from the program.
     static func note(_ key: StaticString, _ text: String) -> LogField { LogField(key, .text(text)) }
 }

@@ -11,7 +11,7 @@ extension StandardError {
     /// Writes one message, prefixed with the program's name.
     static func message(_ text: String) { messages([text], summary: text) }
 
-    /// Writes several messages: as one text, or as a JSON log line each.
+    /// Writes several messages: as one block of text, or as one JSON log line each.
     static func messages(_ texts: [String], summary: String) {
         switch format.withLock({ $0 }) {
         case .text: message(summary, from: "relay")

@@ -3,12 +3,12 @@ import Programs
 
 /// What the relay does with a message that an MCP client posted.
 enum MCPStep: Sendable, Equatable {
-    /// Send this.
+    /// Send this reply.
     case reply(MCPReply)
     /// Carry out a call, then send its reply.
     case call(MCPCall)
 
-    /// What the client calls itself, if the request says.
+    /// The client's name for itself, if the request contains it.
     var client: String? {
         switch self {
         case .reply(let reply): reply.client
@@ -22,24 +22,24 @@ enum MCPStep: Sendable, Equatable {
     }
 }
 
-/// An answer to an MCP client.
+/// A reply to an MCP client.
 struct MCPReply: Sendable, Equatable {
     let status: Int
-    /// `nil` for an empty body.
+    /// The body; `nil` for an empty body.
     let body: JSON.Value?
-    /// What the client calls itself, if the request says.
+    /// The client's name for itself, if the request contains it.
     var client: String?
-    /// Whether the client then counts as connected.
+    /// Whether the client counts as connected after the reply.
     var connects = false
 }
 
-/// A call of a tool.
+/// A tool call.
 struct MCPCall: Sendable, Equatable {
     let tool: MCPTool
     let arguments: JSON.Object
     fileprivate let request: MCPRequest
 
-    /// What the client calls itself, if the request says.
+    /// The client's name for itself, if the request contains it.
     var client: String? { request.client }
 
     /// The reply with the call's result.
@@ -49,16 +49,16 @@ struct MCPCall: Sendable, Equatable {
     func reply(_ error: MCPError) -> MCPReply { request.reply(error) }
 }
 
-/// The Model Context Protocol: which answer or call follows from a request.
+/// The Model Context Protocol: decides which reply or call follows from a message.
 ///
-/// Serves the stateless version and, for older clients, the versions that begin with `initialize`. Those have sessions
-/// only if the server wants them, so every request is answered by itself. Answers are single JSON objects, never
-/// streams. Source: modelcontextprotocol.io, "Streamable HTTP" of 2026-07-28 and "Transports" of 2025-11-25.
+/// Serves the stateless version and, for older clients, the versions that begin with `initialize`. In the latter,
+/// sessions are optional for the server, so every request is answered on its own. Replies are single JSON objects,
+/// never streams. Source: modelcontextprotocol.io, "Streamable HTTP" of 2026-07-28 and "Transports" of 2025-11-25.
 enum MCP {
-    /// How long clients may keep what never changes while the relay runs.
+    /// How long clients may cache results that never change while the relay is running.
     static let timeToLiveMilliseconds = 3_600_000
 
-    /// The answer to a message, or the call that it asks for.
+    /// The reply to a message, or the call that it asks for.
     static func step(_ body: [UInt8], _ headers: MCPHeaders) -> MCPStep {
         guard headers.isJSON else {
             return .reply(.refusal(.invalidRequest("Send the body as application/json.", status: 415)))
@@ -116,9 +116,9 @@ enum MCP {
         }
     }
 
-    /// What clients ask for although the server doesn't announce it, and the member of the result.
+    /// Methods that clients call although the server doesn't announce them, each with the member of its result.
     ///
-    /// Several show an error to their user for anything but a list.
+    /// Several clients show their user an error for anything but a list.
     private static let emptyLists = [
         "resources/list": "resources", "resources/templates/list": "resourceTemplates",
         "prompts/list": "prompts",

@@ -2,9 +2,9 @@ import JSON
 
 /// Reads a call's arguments as models write them.
 ///
-/// Models and their clients write nested objects as JSON text, numbers and booleans as text, and `null` or `""` for what
-/// they leave out. A value that the tool's schema leaves only one meaning gets it; everything else stays as it is, for the
-/// tool's own checks. A pure function of arguments and schema.
+/// Models and their clients write nested objects as JSON text, numbers and booleans as text, and `null` or `""` for
+/// arguments that they leave out. A value that can have only one meaning under the tool's schema is converted to it;
+/// everything else is left for the tool's own checks. This is a pure function of the arguments and the schema.
 enum MCPArguments {
     /// The arguments of a call; `nil` if they aren't an object.
     static func read(_ given: JSON.Value?, _ schema: JSON.Value) -> JSON.Object? {
@@ -12,7 +12,7 @@ enum MCPArguments {
         return value(given, schema).object
     }
 
-    /// Whether a value stands for one that isn't given.
+    /// Whether a value stands for an argument that isn't given.
     static func isAbsent(_ value: JSON.Value) -> Bool { value.isNull || value.string == "" }
 
     private static func value(_ given: JSON.Value, _ schema: JSON.Value) -> JSON.Value {
@@ -46,7 +46,7 @@ enum MCPArguments {
         return result
     }
 
-    /// The JSON in a text; `nil` if the value isn't a text with JSON.
+    /// The JSON in a string; `nil` if the value isn't a string that contains JSON.
     private static func parsed(_ value: JSON.Value) -> JSON.Value? {
         guard let text = value.text else { return nil }
         return try? JSON.parse(

@@ -35,7 +35,7 @@ struct MCPError: Error, Sendable, Equatable {
             code: -32020, message: "The header \(header) is missing or differs from the body.", status: 400)
     }
 
-    /// The relay doesn't speak the version.
+    /// The relay doesn't support the version.
     static func unsupportedVersion(_ requested: String) -> MCPError {
         MCPError(
             code: -32022, message: "Unsupported protocol version.", status: 400,
@@ -46,7 +46,7 @@ struct MCPError: Error, Sendable, Equatable {
 
     /// The relay can't carry out a call, and no other arguments would help.
     ///
-    /// The code is the HTTP status of the same error elsewhere, which is outside JSON-RPC's reserved range.
+    /// The code is the HTTP status that the error has on other routes, which is outside JSON-RPC's reserved range.
     init(_ error: APIError) {
         code = error.code == .internalError ? -32603 : error.code.status
         message = error.sentence
@@ -61,7 +61,7 @@ struct MCPError: Error, Sendable, Equatable {
         self.data = data
     }
 
-    /// The response to a request, or to one whose ID is unknown.
+    /// The error response to a request, whose ID may be unknown.
     func response(to id: JSON.Value?) -> JSON.Value {
         var error: JSON.Object = .init()
         error["code"] = .int(code)

@@ -1,7 +1,7 @@
 import Cryptography
 import HTTPServer
 
-/// The headers of a request that MCP gives a meaning.
+/// The request headers that MCP defines.
 struct MCPHeaders: Sendable {
     var contentType: String? = "application/json"
     var version: String?
@@ -26,9 +26,9 @@ struct MCPHeaders: Sendable {
 }
 
 extension MCPHeaders {
-    /// The headers of a request.
+    /// Reads the headers of a request.
     ///
-    /// A repeated header has all of its values, so it equals nothing in the body.
+    /// A repeated header keeps all its values, so it doesn't match anything in the body.
     init(_ request: Request) {
         func value(_ name: String) -> String? {
             let values = request.headers.values(of: name)

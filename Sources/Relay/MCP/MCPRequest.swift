@@ -9,7 +9,7 @@ struct MCPRequest: Sendable, Equatable {
     /// Whether the stateless version's rules apply.
     private(set) var isModern: Bool
 
-    /// Reads a message; `nil` for a notification, which gets no answer.
+    /// Reads a message; `nil` for a notification, which gets no response.
     init?(_ body: [UInt8]) throws(MCPRefusal) {
         let value: JSON.Value
         do throws(JSON.ParseError) {
@@ -50,12 +50,12 @@ struct MCPRequest: Sendable, Equatable {
         isModern = params["_meta"]?[MCPMeta.version] != nil
     }
 
-    /// What the client calls itself: in each request of the stateless version, else only in `initialize`.
+    /// The client's name for itself: in each request of the stateless version, otherwise only in `initialize`.
     var client: String? {
         (isModern ? params["_meta"]?[MCPMeta.clientInfo] : params["clientInfo"])?["name"]?.text
     }
 
-    /// What a program can hold exactly in a double.
+    /// The whole numbers that a double can represent exactly.
     private static let wholeNumbers = -(1 << 53) + 1...(1 << 53) - 1
 
     private static func isID(_ value: JSON.Value) -> Bool {
@@ -99,7 +99,7 @@ struct MCPRequest: Sendable, Equatable {
 
     /// The reply with an error.
     ///
-    /// Older clients take every status but 200 for a fault of the connection and don't read the error.
+    /// Older clients treat every status except 200 as a connection failure and don't read the error.
     func reply(_ error: MCPError) -> MCPReply {
         MCPReply(status: isModern ? error.status : 200, body: error.response(to: id))
     }

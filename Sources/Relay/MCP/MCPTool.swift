@@ -156,21 +156,21 @@ enum MCPTool: String, CaseIterable, Sendable {
     ]
 }
 
-/// What a call of a tool returns to the model.
+/// What a tool call returns to the model.
 struct MCPToolResult: Sendable, Equatable {
-    /// Read by models and clients that don't use `structured`.
+    /// The texts, for models and clients that don't use `structured`.
     var texts: [String]
-    /// Matches the tool's `outputSchema`.
+    /// The result as described by the tool's `outputSchema`.
     var structured: JSON.Value?
-    /// Whether the call failed, and the texts say what to do.
+    /// Whether the call failed; if so, the texts say what to do.
     var isError = false
 
-    /// The failure of a call that the model can repair.
+    /// A failure that the model can correct by changing the call.
     static func failed(_ sentence: String) -> MCPToolResult {
         MCPToolResult(texts: [sentence], isError: true)
     }
 
-    /// A result with its JSON as text, after a sentence where there is something to say.
+    /// Creates a result with its JSON as text, after a sentence if there is one.
     init(_ structured: JSON.Value, sentence: String? = nil, isError: Bool = false) {
         texts = (sentence.map { [$0] } ?? []) + [String(decoding: structured.encoded(), as: UTF8.self)]
         self.structured = structured

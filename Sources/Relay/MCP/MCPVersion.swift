@@ -1,15 +1,16 @@
-/// The versions of the Model Context Protocol (MCP) that the relay speaks.
+/// The versions of the Model Context Protocol (MCP) that the relay supports.
 ///
 /// Source: modelcontextprotocol.io, "Versioning and Compatibility".
 enum MCPVersion {
-    /// The stateless version: every request names its version and its client.
+    /// The stateless version, in which every request contains its version and its client.
     static let modern = "2026-07-28"
     /// The versions that begin with `initialize`, newest first.
     static let legacy = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
     /// All versions, newest first.
     static let all = [modern] + legacy
 
-    /// The version that `initialize` agrees on: the client's, or else the newest that begins so.
+    /// The version that `initialize` agrees on: the client's version, or otherwise the newest that begins with
+    /// `initialize`.
     static func agreed(on wanted: String) -> String { legacy.first { $0 == wanted } ?? legacy[0] }
 }
 

@@ -1,6 +1,6 @@
 import JSON
 
-/// The arguments of `send_notification`, checked; `schedule_notification` has some of them.
+/// The checked arguments of `send_notification`; `schedule_notification` shares some of them.
 struct NotificationArguments: Sendable, Equatable {
     /// How much a notification interrupts.
     enum Urgency: String, CaseIterable, Sendable {
@@ -13,7 +13,7 @@ struct NotificationArguments: Sendable, Equatable {
     let sessionID: String?
     let eventID: String?
 
-    /// What is wrong with arguments, as a sentence that says how to repair them.
+    /// What is wrong with the arguments, as a sentence that says how to correct them.
     struct Fault: Error, Equatable {
         let sentence: String
     }
@@ -55,9 +55,10 @@ struct NotificationArguments: Sendable, Equatable {
         return text
     }
 
-    /// The `notification` of `/v1/notify` that carries the same.
+    /// The equivalent `notification` of `/v1/notify`.
     ///
-    /// The session is written in the three places in which an event has it, so that opening the notification opens it.
+    /// The session is written in the same three places as in an event, so that opening the notification opens the
+    /// session.
     var notification: JSON.Object {
         var object = JSON.Object()
         object["title"] = .string(title)

@@ -9,9 +9,9 @@ struct QuestionArguments: Sendable, Equatable {
     let allowsText: Bool
     let title: String
     let sessionID: String?
-    /// For how many seconds the user can answer.
+    /// How many seconds the user has to answer.
     let timeout: Int
-    /// The question that was asked before, to go on waiting for its answer.
+    /// The earlier question whose answer the call continues to wait for.
     let asked: AskedQuestion?
 
     /// Checks the arguments.
@@ -33,7 +33,7 @@ struct QuestionArguments: Sendable, Equatable {
         }
         let given = arguments["choices"] ?? []
         let choices = given.array?.compactMap { text($0, most: Bounds.choiceBytesMax) } ?? []
-        // Own words take the place of a choice among the actions.
+        // Free text takes the place of one choice among the actions.
         let counts = allowsText ? 0...Bounds.choicesMax - 1 : 1...Bounds.choicesMax
         guard let count = given.array?.count, counts.contains(count), choices.count == count,
             Set(choices).count == choices.count
@@ -70,9 +70,10 @@ struct QuestionArguments: Sendable, Equatable {
         "question", "choices", "allowText", "timeout", "title", "sessionID", "questionID",
     ]
 
-    /// The `notification` of `/v1/notify` that asks it: each choice has a number, which is the action of a reply.
+    /// The `notification` of `/v1/notify` that asks the question; each choice has a number, which is the action of a
+    /// reply.
     ///
-    /// Event and session are written in the three places in which an event has them.
+    /// The IDs of the event and the session are written in the same three places as in an event.
     func notification(_ eventID: String) -> JSON.Object {
         var object = JSON.Object()
         let lines = [question] + choices.enumerated().map { "\($0 + 1). \($1)" }
@@ -80,7 +81,7 @@ struct QuestionArguments: Sendable, Equatable {
         object["body"] = .string(lines.joined(separator: "\n"))
         object["sound"] = "default"
         object["interruptionLevel"] = "time-sensitive"
-        // Rings also where somebody looks, or wants only permissions.
+        // Alerts the user even if someone is looking at the agents or a device wants only permission requests.
         object["kind"] = .string(EventType.permission.rawValue)
         let actions =
             choices.indices.map { "\($0 + 1)" } + (allowsText ? [Self.ownText] : []) + [Self.refusal]
@@ -102,7 +103,7 @@ struct QuestionArguments: Sendable, Equatable {
     /// The action of a reply whose text is the answer.
     static let ownText = "write"
 
-    /// What the user wrote as their answer.
+    /// The text that the user wrote as their answer.
     func answer(_ action: String, _ text: String?) -> String? {
         guard allowsText, action == Self.ownText, let text, text.contains(where: { !$0.isWhitespace }) else {
             return nil
@@ -115,7 +116,7 @@ struct QuestionArguments: Sendable, Equatable {
         action == Self.refusal || choice(action) != nil || answer(action, text) != nil
     }
 
-    /// The choice that a reply's action names: its number from 1 and its text.
+    /// The choice in a reply's action: its number, from 1, and its text.
     func choice(_ action: String) -> (number: Int, text: String)? {
         guard let number = Int(action), choices.indices.contains(number - 1) else { return nil }
         return (number, choices[number - 1])
@@ -142,7 +143,7 @@ struct QuestionArguments: Sendable, Equatable {
             "timeout": [
                 "type": "integer", "minimum": 1, "maximum": .int(Bounds.questionSecondsMax),
                 "default": .int(Bounds.questionSecondsDefault),
-                "description": "For how many seconds the user can answer",
+                "description": "How many seconds the user has to answer",
             ],
             "title": [
                 "type": "string", "minLength": 1, "description": "A short title, such as the project's name",
@@ -162,7 +163,7 @@ struct QuestionArguments: Sendable, Equatable {
 }
 
 extension QuestionArguments {
-    /// Tells this question from others of the session.
+    /// Distinguishes this question from others in the session.
     var digest: String {
         // No choice is empty.
         let texts = [sessionID ?? "", question] + choices + (allowsText ? [""] : [])
@@ -170,24 +171,26 @@ extension QuestionArguments {
     }
 }
 
-/// A question to the user, named so that every relay of the database finds the open one of a session.
+/// A question to the user, with an ID from which every relay that shares the database can find a session's open
+/// question.
 ///
-/// Within a span of time as long as the longest time limit, the questions of a session are numbered. A number is used
-/// only after the question before it is over, so only the last ones of two spans can be open.
+/// Time is divided into spans as long as the longest time limit, and a session's questions are numbered within each
+/// span. A number is used only after the previous question is over, so only the last questions of two spans can be
+/// open.
 struct AskedQuestion: Hashable, Sendable {
     /// A digest of the session's ID.
     let session: String
     let span: Int64
     let number: Int
-    /// When nobody waits for an answer any more, in seconds since 1970.
+    /// The time limit for an answer, in seconds since 1970.
     let end: Int64
 
-    /// The start of a digest of what the user was shown, for which alone an answer counts.
+    /// The start of a digest of what the user was shown; an answer is valid only for that.
     let digest: String
 
     /// The event's ID.
     var eventID: String { "ask-\(session)-\(span)-\(number)" }
-    /// What the tool returns.
+    /// The question's ID as the tool returns it.
     var id: String { "\(eventID)-\(end)-\(digest)" }
 }
 

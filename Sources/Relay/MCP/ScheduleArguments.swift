@@ -1,10 +1,10 @@
 import JSON
 import Storage
 
-/// The arguments of `schedule_notification`: a notification, and when to send it.
+/// The arguments of `schedule_notification`: a notification and when to send it.
 struct ScheduleArguments: Sendable, Equatable {
     let notification: NotificationArguments
-    /// The members of `/v1/schedule/create` that were given, which checks them.
+    /// The given members of `/v1/schedule/create`, which checks them.
     private let schedule: JSON.Object
 
     private static let names = ["at", "in", "every", "name"]
@@ -32,7 +32,7 @@ struct ScheduleArguments: Sendable, Equatable {
         self.schedule = schedule
     }
 
-    /// The same as the body of a request.
+    /// The arguments as the body of a request to `/v1/schedule/create`.
     var request: JSON.Object {
         var request = schedule
         request["notification"] = .object(notification.notification)

@@ -2,7 +2,7 @@ import APNs
 import Storage
 
 extension LoopCounts {
-    /// Responses by route and status, if any.
+    /// Nonzero response counts by route and status.
     var requestSamples: [Metric.Sample] {
         Self.routes.enumerated().flatMap { route, name in
             Self.statuses.enumerated().compactMap { status, code in
@@ -12,7 +12,7 @@ extension LoopCounts {
         }
     }
 
-    /// Attempts by transport, environment, app, outcome and reason, if any, and every `accepted`.
+    /// Nonzero attempt counts by transport, environment, app, outcome and reason, and every `accepted` count.
     var attemptSamples: [Metric.Sample] {
         samples(attempts, Self.outcomeCount) { number in
             switch number {
@@ -23,7 +23,7 @@ extension LoopCounts {
         }
     }
 
-    /// Results by transport, environment, app, result and reason, if any, and every `sent`.
+    /// Nonzero result counts by transport, environment, app, result and reason, and every `sent` count.
     var resultSamples: [Metric.Sample] {
         samples(results, Self.resultCount) { number in
             switch number {
@@ -45,7 +45,7 @@ extension LoopCounts {
         }
     }
 
-    /// Removed registrations by environment and app, also those of which there are none.
+    /// Removed registrations by environment and app, including zero counts.
     var removedSamples: [Metric.Sample] {
         apps.names.enumerated().flatMap { app, name in
             Self.environments(of: name).map { environment in
@@ -54,12 +54,12 @@ extension LoopCounts {
         }
     }
 
-    /// Every limit.
+    /// Refusals by limit, including zero counts.
     var limitSamples: [Metric.Sample] {
         zip(LimitKind.allCases, limits).map { Metric.Sample([$0.rawValue], $1) }
     }
 
-    /// The reason of a success.
+    /// The reason label of a success.
     static let noReason = "none"
 
     /// Whether pushes by Web Push are counted.
@@ -69,7 +69,7 @@ extension LoopCounts {
         app == WebPushDevice.bundleID ? .webpush : .apns
     }
 
-    /// Web Push has no environments; its pushes count as those of production.
+    /// Web Push has no environments; its pushes count as production pushes.
     private static func environments(of app: String) -> [Environment] {
         transport(of: app) == .webpush ? [.production] : environments
     }

@@ -10,10 +10,14 @@ extension Metrics {
             $0.queue.waiting
         },
         Metric("relay_queue_pushes_max", .gauge, "Maximum queued pushes.") { $0.queueMax },
-        Metric("relay_queue_bytes", .gauge, "Payloads of queued pushes in bytes, by all relays.") {
+        Metric(
+            "relay_queue_bytes", .gauge, "Total size of queued pushes' payloads, in bytes, by all relays."
+        ) {
             $0.queue.waitingBytes
         },
-        Metric("relay_queue_bytes_max", .gauge, "Maximum payloads of queued pushes in bytes.") {
+        Metric(
+            "relay_queue_bytes_max", .gauge, "Maximum total size of queued pushes' payloads, in bytes."
+        ) {
             $0.queueBytesMax
         },
         Metric(
@@ -107,7 +111,7 @@ extension Metrics {
         },
         Metric(
             "relay_reply_waits", .gauge,
-            "Senders that wait for a reply to an event or for outcomes, and phones that wait for a result."
+            "Senders waiting for a reply to an event or for outcomes, and phones waiting for a result."
         ) {
             $0.replies.waiting
         },
@@ -167,8 +171,8 @@ extension Metrics {
         },
         Metric(
             "relay_expired_rows_oldest_age_seconds", .gauge, labels: ["table"],
-            "How long ago the oldest row expired that this relay has not removed yet, by table; 0 if its last cleanup left "
-                + "none. It cleans up every ten minutes."
+            "Time since the expiry of the oldest row that this relay has not removed yet, by table; 0 if its "
+                + "last cleanup left none. It cleans up every ten minutes."
         ) { snapshot in
             ExpiringTable.allCases.map { table in
                 let age = snapshot.oldestExpired[table].map { max(0, snapshot.time - $0) } ?? 0
@@ -182,13 +186,14 @@ extension Metrics {
 
     static let logs: [Metric] = [
         Metric(
-            "relay_delivery_log_waiting_rows", .gauge, "Pushes whose delivery log rows wait to be written."
+            "relay_delivery_log_waiting_rows", .gauge,
+            "Pushes whose delivery log rows are waiting to be written."
         ) {
             $0.deliveryLog.waiting
         },
         Metric(
             "relay_delivery_log_waiting_rows_max", .gauge,
-            "Maximum pushes whose delivery log rows wait to be written."
+            "Maximum number of pushes whose delivery log rows are waiting to be written."
         ) {
             $0.deliveryLog.waitingMax
         },
@@ -204,8 +209,8 @@ extension Metrics {
         },
         Metric(
             "relay_trace_spans_total", .counter, labels: ["result"],
-            "Spans of traces: exported, or dropped because too many were waiting or the collector didn't take them; only with "
-                + "RELAY_TRACES_URL."
+            "Spans of traces: exported, or dropped because too many were waiting or the collector didn't "
+                + "accept them; only with RELAY_TRACES_URL."
         ) { snapshot in
             guard let spans = snapshot.spans else { return [] }
             return [Metric.Sample(["exported"], spans.exported), Metric.Sample(["dropped"], spans.dropped)]

@@ -12,14 +12,14 @@ struct MetricsSnapshot: Sendable {
     var connectionsEvicted: UInt64 = 0
     var connectionMemoryBytes = 0
     var connectionMemoryBytesMax = 0
-    /// The last count; `nil` before it, and without `RELAY_DEVICES_MAX`.
+    /// The last device count; `nil` before the first one, and without `RELAY_DEVICES_MAX`.
     var devices: Int?
     var devicesMax: Int?
     var devicesExpired: UInt64 = 0
     var secretLocksRemoved: UInt64 = 0
     /// Expired rows that were removed.
     var rowsPruned: [ExpiringTable: UInt64] = [:]
-    /// When the oldest rows expired that are left.
+    /// When the oldest remaining rows expired.
     var oldestExpired: [ExpiringTable: EpochMilliseconds] = [:]
     var queue = PushQueue.Figures()
     var queueMax = 0
@@ -55,7 +55,7 @@ struct LoopReport: Sendable {
     /// For the console; not a metric.
     var tenants = RecentTenants()
 
-    /// Adds another loop's.
+    /// Adds another loop's counters and gauges.
     mutating func add(_ other: LoopReport) {
         counts.add(other.counts)
         pushesInFlight += other.pushesInFlight

@@ -12,7 +12,7 @@ struct ProcessFigures: Sendable, Equatable {
     /// When the process started, in nanoseconds since 1970.
     var startNanoseconds: UInt64
 
-    /// Reads them from the process's own directory in /proc; `nil` if it isn't available.
+    /// Reads the figures from the process's own directory in /proc; `nil` if it isn't available.
     static func read() -> ProcessFigures? {
         guard case .success(let stat) = SettingFile.read("/proc/self/stat"),
             let fields = ProcessStat(String(decoding: stat, as: UTF8.self)),

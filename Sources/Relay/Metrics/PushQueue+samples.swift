@@ -1,5 +1,5 @@
 extension PushQueue.Figures {
-    /// Ends of leases, by result and reason.
+    /// How leases of queued pushes ended, by result and reason.
     var settledSamples: [Metric.Sample] {
         [
             Metric.Sample(["sent", LoopCounts.noReason], sent),

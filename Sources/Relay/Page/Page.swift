@@ -3,7 +3,7 @@ import PageFiles
 
 /// The web page of clients/web, served from memory under ``RouteName/page``'s path.
 ///
-/// Only the paths of its table exist, so no request can name another file.
+/// Only the paths in its table exist, so no request can reach another file.
 struct Page: Sendable {
     /// The handlers of `GET`, by path.
     let handlers: [(path: String, handler: SyncHandler)]

@@ -27,7 +27,7 @@ struct PageResource: Sendable {
     private let file: PageFile
     private let type: String
     private let digest: String
-    /// The fields of every response.
+    /// The header fields of every response.
     private let headers: [(name: String, value: String)]
 
     /// A file with its type and its SHA-256.
@@ -47,7 +47,7 @@ struct PageResource: Sendable {
     /// The response to `GET`; the server omits the body for `HEAD`.
     func response(to request: Request) -> Response {
         let compressed = Self.acceptsGzip(request) ? file.compressed : nil
-        // Each form has its own tag, as strong ones must (RFC 9110, section 8.8.3.3).
+        // Each form has its own tag, as strong tags must (RFC 9110, section 8.8.3.3).
         let tag = compressed == nil ? "\"\(digest)\"" : "\"\(digest)-gzip\""
         var headers = Headers(headers)
         headers.append("ETag", tag)

@@ -4,23 +4,23 @@ import Storage
 
 /// A device's push preferences: a pure value, stored with its registration as JSON.
 struct DevicePreferences: Hashable, Sendable {
-    /// The event types and kinds of notifications that it wants; `nil` for all.
+    /// The event types and kinds of notifications that the device wants; `nil` for all.
     var kinds: Set<String>?
-    /// When it doesn't want to be disturbed; `nil` for never.
+    /// The hours in which the device doesn't want to be disturbed; `nil` for none.
     var quietHours: QuietHours?
     /// The number shown as the app's badge; `nil` if pushes don't change the badge.
     var badge: Badge?
-    /// The IANA name of the zone in which it keeps time, for schedules; `nil` for that of its quiet hours, if any.
+    /// The IANA name of the device's time zone, for schedules; `nil` for the time zone of its quiet hours, if any.
     var timeZone: String?
     /// Maximum pushes within an hour; `nil` for no limit.
     var perHour: Int?
     /// Maximum pushes within a day; `nil` for no limit.
     var perDay: Int?
-    /// Whether the update of a Live Activity takes the place of the alert of the same event.
+    /// Whether the update of a Live Activity replaces the same event's alert.
     var activityReplacesAlert = false
-    /// Until when somebody looks at the secret's agents; not a part of the registration.
+    /// Until when someone is looking at the secret's agents; not part of the registration.
     var lookingUntil: EpochMilliseconds?
-    /// The registration's unknown values, except time zones, which are kept.
+    /// The fields whose values in the registration are unknown, except time zones, which are stored even if unknown.
     var unknown: Set<RequestField> = []
 
     /// The number that a badge shows.
@@ -32,7 +32,8 @@ struct DevicePreferences: Hashable, Sendable {
     /// How to deliver a push to a device.
     enum Wish: Hashable, Sendable {
         case normal
-        /// Without sound and without lighting up the screen, or at a time if the device would rather have it then.
+        /// Without sound and without lighting up the screen, or at the given time if the device prefers to get the push
+        /// then.
         case quiet(until: EpochMilliseconds?)
         /// Not at all.
         case muted
@@ -41,7 +42,7 @@ struct DevicePreferences: Hashable, Sendable {
     /// No preferences.
     static let none = DevicePreferences()
 
-    /// Preferences from their parts.
+    /// Creates preferences from their parts.
     init(
         kinds: Set<String>? = nil, quietHours: QuietHours? = nil, badge: Badge? = nil,
         timeZone: String? = nil, perHour: Int? = nil, perDay: Int? = nil
@@ -57,10 +58,10 @@ struct DevicePreferences: Hashable, Sendable {
     /// How to deliver a push sent at this time.
     ///
     /// - Parameters:
-    ///   - kind: The event type or the notification's kind; `nil` for a notification without one, which no list
+    ///   - kind: The event type or the notification's kind; `nil` for a notification without a kind, which no list
     ///     excludes.
-    ///   - zone: Finds a time zone. Quiet hours whose zone isn't known are in the device's own one; if that isn't
-    ///     known either, there are none.
+    ///   - zone: Looks up a time zone. Quiet hours with an unknown zone use the device's own zone; if that is unknown
+    ///     as well, there are no quiet hours.
     func wish(
         for kind: String?, at now: EpochMilliseconds, zone: (String) -> TimeZoneRules?
     ) -> Wish {
@@ -73,13 +74,13 @@ struct DevicePreferences: Hashable, Sendable {
         return .quiet(until: quietHours.mode == .later ? quietHours.end(after: now, in: zone) : nil)
     }
 
-    /// The names of its time zones, the one that counts for schedules first.
+    /// The names of the device's time zones; the zone for schedules comes first.
     var timeZones: [(field: RequestField, name: String)] {
         [(.preferencesTimeZone, timeZone), (.quietHoursTimeZone, quietHours?.timeZone)]
             .compactMap { field, name in name.map { (field, $0) } }
     }
 
-    /// The registration's values without effect, in the order of docs/reference/api.md.
+    /// The fields of the registration that have no effect, in the order of docs/reference/api.md.
     func ignored(_ zones: TimeZones) -> [RequestField] {
         let lost = timeZones.filter { zones.zone($0.name) == nil }.map(\.field)
         return RequestField.allCases.filter { unknown.contains($0) || lost.contains($0) }
@@ -90,7 +91,7 @@ struct DevicePreferences: Hashable, Sendable {
 struct QuietHours: Hashable, Sendable {
     /// The first minute, 0 to 1,439.
     var from: Int
-    /// The minute after the last one; if it is before ``from``, it is on the next day.
+    /// The minute after the last one; if less than ``from``, it is on the next day.
     var to: Int
     /// The IANA name of the time zone.
     var timeZone: String
@@ -101,9 +102,9 @@ struct QuietHours: Hashable, Sendable {
 
     /// What happens to pushes within the span.
     enum Mode: String, Sendable {
-        /// They are delivered quietly.
+        /// Pushes are delivered quietly.
         case quiet
-        /// They are sent when it is over.
+        /// Pushes are sent when the span is over.
         case later
     }
 
@@ -120,14 +121,14 @@ struct QuietHours: Hashable, Sendable {
         let unchanged = end - offset
         let offsetThen = zone.offset(at: unchanged)
         let changed = end - Int64(offsetThen)
-        // In spring the end may be a local time that is skipped. Then the span is over when the clocks change, and at the
-        // latest at the time that the old offset gives.
+        // In spring, the end may be a local time that is skipped. The span is then over when the clocks change, and no
+        // later than at the end according to the old offset.
         return (zone.offset(at: changed) == offsetThen ? changed : unchanged) * 1000
     }
 
     /// Whether a time in milliseconds since 1970 is within the span, in local time.
     ///
-    /// The hour skipped in spring is in no span; the hour repeated in autumn is in its span twice.
+    /// The hour that is skipped in spring is in no span; the hour that is repeated in autumn is in its span twice.
     func contains(_ now: EpochMilliseconds, in zone: TimeZoneRules) -> Bool {
         let seconds = now.floorDivided(by: 1000)
         let local = seconds + Int64(zone.offset(at: seconds))
@@ -145,7 +146,7 @@ struct QuietHours: Hashable, Sendable {
         return hour < 24 && minute < 60 ? hour * 60 + minute : nil
     }
 
-    /// A minute as `22:00`.
+    /// Formats a minute as `22:00`.
     static func text(_ minute: Int) -> String {
         func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
         return "\(two(minute / 60)):\(two(minute % 60))"
@@ -166,7 +167,7 @@ extension DevicePreferences {
         return writer.finish()
     }
 
-    /// Writes the object as registrations have it.
+    /// Writes the preferences as in a registration.
     func write(to writer: inout JSON.Writer) {
         writer.beginObject()
         writeMembers(to: &writer)
@@ -199,7 +200,7 @@ extension DevicePreferences {
         if activityReplacesAlert { writer.member("activityReplacesAlert", true) }
     }
 
-    /// Reads stored preferences; a text that this program doesn't understand means none.
+    /// Reads stored preferences; text that this program doesn't understand means no preferences.
     init(stored text: String) {
         guard
             let object = try? JSON.parse(Array(text.utf8), maxBytes: StorageLimits.preferencesBytes).object,
@@ -216,7 +217,7 @@ extension DevicePreferences {
 
     /// Validates the preferences in a registration; see docs/reference/api.md.
     ///
-    /// An unknown word, perhaps of a newer relay, has no effect; the other values do.
+    /// An unknown word, perhaps from a newer relay, has no effect; the other values do.
     init(_ fields: RequestFields) throws(APIError) {
         if let kinds = try fields.texts(.preferencesEventTypes) {
             guard kinds.count <= Bounds.kindsMax, case let different = Set(kinds),
@@ -224,7 +225,7 @@ extension DevicePreferences {
             else { throw APIError(.invalidField, field: .preferencesEventTypes) }
             let known = different.filter { EventType.isKind($0.utf8) }
             if known != different { unknown.insert(.preferencesEventTypes) }
-            // A list of which nothing is known would mute everything.
+            // A list in which nothing is known would mute everything.
             if !known.isEmpty || different.isEmpty { self.kinds = known }
         }
         if let hours = try fields.object(.quietHours) {
@@ -257,7 +258,7 @@ extension QuietHours {
 }
 
 extension RequestFields {
-    /// An optional word; one that isn't known is noted, and counts as absent.
+    /// Reads an optional word; an unknown word is added to `unknown` and counts as absent.
     fileprivate func word<Word: RawRepresentable<String>>(
         _ field: RequestField, _ unknown: inout Set<RequestField>
     ) throws(APIError) -> Word? {

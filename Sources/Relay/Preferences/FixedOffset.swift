@@ -1,9 +1,9 @@
-/// A time zone's name that is an offset from UTC, for which no system has data.
+/// A time zone name that is an offset from UTC, for which systems have no data.
 enum FixedOffset {
-    /// Seconds east of UTC; `nil` for a text that isn't an offset of less than a day.
+    /// The offset in seconds east of UTC; `nil` for text that isn't an offset of less than a day.
     ///
     /// `+05:30`, `-0300` and `+5` are read as in ISO 8601 and ECMAScript. `GMT+5:30`, `GMT+0530` and `UTC+2` come from
-    /// Java and Apple's systems; there, plus is east of UTC. In IANA's `Etc/GMT+3` plus is west.
+    /// Java and Apple's systems; in these, plus is east of UTC. In IANA's `Etc/GMT+3`, plus is west.
     static func seconds(_ name: String) -> Int? {
         let bytes = Array(name.utf8)
         for (prefix, sign) in prefixes where bytes.starts(with: prefix.utf8) {
@@ -14,7 +14,8 @@ enum FixedOffset {
         return nil
     }
 
-    /// What may precede a number, each before its own beginning, and the sign of a number after it.
+    /// The texts that may precede a number, each listed before its own prefixes, and the sign of the number that
+    /// follows.
     private static let prefixes = [
         ("Etc/GMT", -1), ("Etc/UTC", 1), ("GMT", 1), ("UTC", 1), ("UT", 1), ("", 1),
     ]

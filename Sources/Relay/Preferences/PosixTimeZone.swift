@@ -2,18 +2,18 @@ import Programs
 
 /// A time zone with yearly rules, in the format of POSIX `TZ`: `CET-1CEST,M3.5.0,M10.5.0/3`.
 struct PosixTimeZone: Hashable, Sendable {
-    /// Seconds east of UTC in standard time.
+    /// The offset in standard time, in seconds east of UTC.
     private let standard: Int
     private let daylight: Daylight?
 
     private struct Daylight: Hashable {
-        /// Seconds east of UTC.
+        /// The offset in daylight time, in seconds east of UTC.
         var offset: Int
         var start: Change
         var end: Change
     }
 
-    /// A day of the year and a time on it.
+    /// A day of the year and a time on that day.
     fileprivate struct Change: Hashable {
         enum Day: Hashable {
             /// `Mm.w.d`: weekday d in week w of month m; week 5 is the last.
@@ -29,7 +29,7 @@ struct PosixTimeZone: Hashable, Sendable {
         var time: Int
     }
 
-    /// Parses a text; `nil` if it is invalid.
+    /// Parses a time zone's text; `nil` if it is invalid.
     init?(_ text: String) {
         var scanner = Scanner(rest: text.utf8[...])
         guard scanner.name(), let west = scanner.time(hoursMax: 24) else { return nil }
@@ -50,7 +50,7 @@ struct PosixTimeZone: Hashable, Sendable {
         daylight = Daylight(offset: offset, start: start, end: end)
     }
 
-    /// Seconds east of UTC at a time in seconds since 1970.
+    /// The offset in seconds east of UTC at a time in seconds since 1970.
     func offset(at time: Int64) -> Int {
         guard let daylight else { return standard }
         let year = CivilDate.year(ofDay: (time + Int64(standard)).floorDivided(by: 86_400))
@@ -91,7 +91,7 @@ struct PosixTimeZone: Hashable, Sendable {
             return number
         }
 
-        /// `[+-]hh[:mm[:ss]]` in seconds.
+        /// Parses `[+-]hh[:mm[:ss]]`, in seconds.
         mutating func time(hoursMax: Int) -> Int? {
             let sign = take("-") ? -1 : 1
             if sign == 1 { _ = take("+") }
@@ -160,7 +160,7 @@ enum CivilDate {
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
-    /// The year of a day.
+    /// The year that a day is in.
     static func year(ofDay day: Int64) -> Int64 {
         var year = 1970 + (day * 400).floorDivided(by: 146_097)
         while self.day(year: year, month: 1) > day { year -= 1 }

@@ -3,12 +3,13 @@ import Storage
 /// The devices that an event goes to, and their preferences, parsed once.
 struct Recipients: Sendable {
     private(set) var devices: [Device]
-    /// In the order of `devices`; empty if no device has preferences.
+    /// The preferences, in the order of `devices`; empty if no device has preferences.
     private var parsed: [DevicePreferences] = []
-    /// Until when somebody looks at the secret's agents, by device; also of devices that were left out since.
+    /// Until when someone is looking at the secret's agents, per reporting device, including devices that were left out
+    /// since.
     private var lookingUntil: [EpochMilliseconds] = []
 
-    /// All of these devices.
+    /// Creates recipients that include all of these devices.
     init(_ devices: [Device] = []) {
         self.devices = devices
         // Uses indices to avoid copying devices.
@@ -23,7 +24,7 @@ struct Recipients: Sendable {
     var isEmpty: Bool { devices.isEmpty }
     var indices: Range<Int> { devices.indices }
 
-    /// The preferences of each device that may have some.
+    /// The preferences of all devices; empty if no device has any.
     var preferences: [DevicePreferences] { parsed }
 
     /// A device's preferences.
@@ -35,9 +36,9 @@ struct Recipients: Sendable {
         return preferences(index)
     }
 
-    /// Whether a push of this kind needn't ring, because somebody looks at the secret's agents.
+    /// Whether a push of this kind needn't alert anyone because someone is looking at the secret's agents.
     ///
-    /// A time that no report gives is that of a clock which was ahead, and doesn't count.
+    /// A time that is too far in the future for any report was written by a fast clock and is ignored.
     func areLooking(_ kind: String?, at now: EpochMilliseconds) -> Bool {
         let last = now + EpochMilliseconds(Bounds.presenceSecondsMax) * 1_000
         return kind == EventType.complete.rawValue && lookingUntil.contains { now < $0 && $0 <= last }
@@ -60,7 +61,7 @@ struct Recipients: Sendable {
         return some
     }
 
-    /// The same recipients under other tokens.
+    /// The same recipients with other tokens.
     func replacingDevices(_ replaced: (Device) -> Device) -> Recipients {
         var others = self
         others.devices = devices.map(replaced)
@@ -69,6 +70,6 @@ struct Recipients: Sendable {
 }
 
 extension DevicePreferences {
-    /// Whether it limits the number of pushes.
+    /// Whether the device limits the number of pushes that it gets.
     var hasFrequency: Bool { perHour != nil || perDay != nil }
 }

@@ -1,6 +1,6 @@
 /// A time zone's offsets from UTC, as in a TZif file (RFC 9636): a pure function of the time.
 ///
-/// The file contains past and future daylight saving, so nothing here depends on today's date.
+/// The file contains past and future daylight saving time, so nothing here depends on today's date.
 struct TimeZoneRules: Hashable, Sendable {
     /// When the offset changes, in seconds since 1970, ascending.
     private let transitions: [Int64]
@@ -8,7 +8,7 @@ struct TimeZoneRules: Hashable, Sendable {
     private let offsets: [Int]
     /// The offset before the first transition.
     private let firstOffset: Int
-    /// The rule after the last transition; `nil` if its offset stays.
+    /// The rule after the last transition; `nil` if the offset no longer changes.
     private let rule: PosixTimeZone?
 
     /// A zone whose offset never changes, in seconds east of UTC.
@@ -26,7 +26,7 @@ struct TimeZoneRules: Hashable, Sendable {
         var counts = first
         var timeSize = 4
         if first.version >= UInt8(ascii: "2") {
-            // The same data again with 64-bit times.
+            // Next comes the same data with 64-bit times.
             guard reader.skip(first.size(ofTime: 4)), let second = reader.header() else { return nil }
             counts = second
             timeSize = 8
@@ -65,7 +65,7 @@ struct TimeZoneRules: Hashable, Sendable {
         self.rule = rule
     }
 
-    /// Seconds east of UTC at a time in seconds since 1970.
+    /// The offset in seconds east of UTC at a time in seconds since 1970.
     func offset(at time: Int64) -> Int {
         guard let last = transitions.last else { return rule?.offset(at: time) ?? firstOffset }
         if time >= last, let rule { return rule.offset(at: time) }
@@ -91,7 +91,7 @@ struct TimeZoneRules: Hashable, Sendable {
         var types: Int
         var names: Int
 
-        /// Bytes of the data that follow the header.
+        /// The size in bytes of the data that follows the header.
         func size(ofTime size: Int) -> Int {
             times * (size + 1) + types * 6 + names + leaps * (size + 4) + standardMarks + utcMarks
         }
@@ -122,7 +122,7 @@ struct TimeZoneRules: Hashable, Sendable {
             }
             var counts: [Int] = []
             for _ in 0..<6 {
-                // No file comes near 16 bits of anything; the bound prevents overflow.
+                // No real file has counts that come near 16 bits; the bound prevents overflow.
                 guard let count = integer(4), (0...65_535).contains(count) else { return nil }
                 counts.append(Int(count))
             }

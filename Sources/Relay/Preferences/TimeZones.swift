@@ -3,9 +3,9 @@ import Programs
 
 /// The system's time zones, each read once from its file.
 final class TimeZones: Sendable {
-    /// Where Debian's tzdata package installs them.
+    /// Where Debian's tzdata package installs time zones.
     static let systemDirectory = "/usr/share/zoneinfo"
-    /// The longest name, in bytes.
+    /// Maximum length of a name, in bytes.
     static let nameBytesMax = 64
     /// Maximum cached zones; there are about 600 names.
     private static let keptMax = 1024
@@ -13,15 +13,16 @@ final class TimeZones: Sendable {
     private let directory: String
     private let kept = Lock<[String: TimeZoneRules]>([:])
 
-    /// The zones in a directory.
+    /// Creates the zones in a directory.
     init(directory: String = systemDirectory) {
         self.directory = directory
     }
 
     /// The zone of an IANA name such as `Europe/Berlin`, or of an offset such as `+05:30`; `nil` if it isn't known.
     ///
-    /// The system's own zone of that name counts. An old name that it lacks, such as `Asia/Calcutta`, means the zone of
-    /// the current name. The first call for a name reads a file of a few kilobytes.
+    /// The system's own zone with that name takes precedence. An old name that the system lacks, such as
+    /// `Asia/Calcutta`, means the zone with the current name. The first call for a name reads a file of a few
+    /// kilobytes.
     func zone(_ name: String) -> TimeZoneRules? {
         if let rules = kept.withLock({ $0[name] }) { return rules }
         let current = TimeZoneLinks.current[name]

@@ -21,7 +21,7 @@ struct ChallengeCodes: Sendable {
     private static let timeCount = 8
     private static let macCount = 32
 
-    /// The key for new codes first; the other belongs to a pepper being changed.
+    /// The key for new codes comes first; the other belongs to a pepper that is being changed.
     private let keys: [Secret]
 
     /// Codes with keys from a hasher's peppers; `nil` without a pepper.

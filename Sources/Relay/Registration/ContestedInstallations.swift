@@ -1,11 +1,10 @@
 import Network
 import Storage
 
-/// Notices devices that take the registration of one installation from each other in turns.
+/// Detects devices that keep taking one installation's registration from each other.
 ///
 /// A backup restored on a second phone gives both the same `deviceID`, and then each gets pushes only until
-/// the other registers. A new token replaces an old one for good, so a token that returns distinguishes the
-/// two.
+/// the other registers. A new token replaces an old one for good, so a token that returns tells the cases apart.
 final class ContestedInstallations: Sendable {
     private struct Name: Hashable {
         let secret: SecretHash
@@ -13,16 +12,16 @@ final class ContestedInstallations: Sendable {
     }
 
     private struct Change {
-        /// Hashes of the tokens, which are longer.
+        /// Hashes of the tokens, to save memory.
         let from: Int
         let to: Int
-        /// When it was last found to be contested.
+        /// When it was last reported as contested.
         var notedAt: MonotonicTime?
     }
 
     private let changes = Lock<[Name: Change]>([:])
 
-    /// Notes that a token replaces an installation's; true if the installation is contested and that is to be reported.
+    /// Records that a token replaced an installation's; true if the installation should be reported as contested.
     func replaced(
         _ old: String, by new: String, of installation: String, under key: SecretKey, at now: MonotonicTime
     ) -> Bool {

@@ -2,9 +2,9 @@ import Network
 import Programs
 import Storage
 
-/// Removes devices that haven't registered for long, and the locks of secrets without devices.
+/// Removes devices that haven't registered for a long time, and the locks of secrets without devices.
 ///
-/// Walks over all of them, a bounded number in each round, so that a database of any size needs no index for it and
+/// Walks over all of them, a bounded number per round, so that a database of any size needs no index for this and
 /// other calls get their turn.
 final class DeviceRetention: Sendable {
     private struct State {
@@ -18,7 +18,7 @@ final class DeviceRetention: Sendable {
     private let storage: any RegistrationStorage
     private let log: Log
     private let clock: WallClock
-    /// How long a device may go without registering; nil for as long as it likes.
+    /// How long a device may go without registering; `nil` for no limit.
     private let lifetime: Duration?
     private let state = Lock(State())
 
@@ -36,14 +36,14 @@ final class DeviceRetention: Sendable {
     /// How many locks of secrets without devices this process has removed.
     var locksRemoved: UInt64 { state.withLock(\.locksRemoved) }
 
-    /// Makes the next rounds do nothing, since the clock was set.
+    /// Makes the next rounds do nothing, because the clock was set.
     func noteClockStep() {
         state.withLock { $0.roundsToWait = Bounds.deviceUpkeepRoundsToWait }
     }
 
-    /// Goes on with the walk, with pauses between steps.
+    /// Continues the walk, with pauses between steps.
     ///
-    /// The first rounds after the start, or after the clock was set, do nothing: a clock that is far ahead
+    /// The first rounds after startup, or after the clock was set, do nothing: a clock that is far ahead
     /// would expire all devices, and is usually corrected soon. A storage error ends the round; the next
     /// continues from there.
     func round(pause: (Duration) async throws -> Void) async throws {
@@ -67,7 +67,7 @@ final class DeviceRetention: Sendable {
         }
     }
 
-    /// True once devices and locks have both been walked to the end; the next step begins anew.
+    /// True once devices and locks have both been walked to the end; the next step starts over.
     private func step() async throws(StorageError) -> Bool {
         let (device, lock) = state.withLock { ($0.device, $0.lock) }
         let rows = Bounds.deviceUpkeepRowsPerStep

@@ -10,9 +10,9 @@ struct API: Sendable {
     private let page: Page?
     private let hasDoors: Bool
 
-    /// The API on a loop's services, with the web page if it is served.
+    /// Creates the API on a loop's services, with the web page if it is served.
     ///
-    /// - Parameter hasDoors: Whether senders of other relays are served.
+    /// - Parameter hasDoors: Whether requests in the formats of other services (ntfy, Gotify, Bark, Expo) are served.
     init(_ services: LoopBound<LoopServices>, page: Page?, hasDoors: Bool) {
         self.services = services
         self.page = page
@@ -83,7 +83,7 @@ struct API: Sendable {
 
     private var crossOrigin: CrossOrigin { CrossOrigin(origins: services.value.shared.origins) }
 
-    /// Answers a browser's preflight request for a page of another origin.
+    /// Answers a browser's preflight request for a page from another origin.
     private func preflight(_ request: Request, _ methods: [Method]) -> Response {
         let response = crossOrigin.preflight(request, methods)
         services.value.shared.log(
@@ -100,7 +100,7 @@ struct API: Sendable {
         return Reply.ok.response(requestID: request.id)
     }
 
-    /// A response of the page; like a liveness check, it concerns no tenant.
+    /// Logs and returns the page's response, which, like a liveness check, concerns no tenant.
     private func pageResponse(_ response: Response, to request: Request) -> Response {
         let status = response.status.rawValue
         services.value.shared.log(
@@ -113,12 +113,12 @@ struct API: Sendable {
 
     // MARK: Responses
 
-    /// A route whose requests pass the stage that admits tenants.
+    /// A handler for a route whose requests pass the stage that admits tenants.
     private func tenant(_ name: RouteName, _ route: (some TenantRoute).Type) -> Handler {
         handler(name, route)
     }
 
-    /// A route that serves no tenant, or admits each of its calls' tenants itself.
+    /// A handler for a route that serves no tenant or admits tenants itself.
     private func open(_ name: RouteName, _ route: (some AnsweringRoute).Type) -> Handler {
         handler(name, route)
     }
@@ -131,7 +131,7 @@ struct API: Sendable {
             let route = route.init(services: services)
             var trace = RequestTrace()
             let parent = request.traceParent
-            // Probes arrive every few seconds.
+            // Probes arrive every few seconds, so they aren't traced.
             let recorder = name == .ready ? nil : services.shared.tracer?.recorder(for: parent)
             let reply: Reply
             if let recorder {
@@ -161,7 +161,7 @@ struct API: Sendable {
         }
     }
 
-    /// A traced request's route, with its response and the details of its log line.
+    /// A traced request's route, its response and the details of its log line.
     private final class TracedAnswer<Route: AnsweringRoute> {
         private let route: Route
         private let api: API
@@ -206,7 +206,7 @@ struct API: Sendable {
         let id = request?.id ?? ""
         let requestID = id.isEmpty ? RequestID.make(using: &services.generator) : id
         var error = APIError(ErrorCode(refusal))
-        // Shows a client made for a newer relay that this one is older.
+        // Tells a client written for a newer relay that this one is older.
         if error.code == .notFound { error.hint = "This relay has version \(Version.current)." }
         let reply = Reply(error)
         services.counts.request(.none, status: reply.status, took: nil)

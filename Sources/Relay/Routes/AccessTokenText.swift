@@ -4,10 +4,10 @@ import Storage
 /// The text of an access token: `rt_` and 32 random bytes as base64url.
 enum AccessTokenText {
     private static let prefix = "rt_"
-    /// Its length in characters.
+    /// The length of the text, in characters.
     static let count = 46
 
-    /// A new token.
+    /// Creates a new token.
     static func make() -> String {
         var generator = SystemRandomNumberGenerator()
         let bytes = (0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }
@@ -32,7 +32,7 @@ enum AccessTokenText {
     }
 }
 
-/// What a request names its tenant with.
+/// The credential with which a request identifies its tenant.
 enum Credential: Sendable {
     case secret(Secret)
     /// An access token, by its digest.

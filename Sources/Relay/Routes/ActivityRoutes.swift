@@ -29,7 +29,7 @@ struct ActivityRegisterRequest: PlainRequestBody {
 
     var tracedToken: DeviceToken? { token }
 
-    /// The device to which the activity belongs, or a device with its app.
+    /// The device that the activity belongs to, or a device with its app.
     fileprivate func device(among devices: [Device]) throws(APIError) -> Device {
         let named = devices.filter { device in
             guard device.transport == .apns else { return false }
@@ -53,7 +53,7 @@ struct ActivityRegisterRoute: TenantRoute {
 
     /// Stores the activity's token.
     ///
-    /// Only a secret with a device can have activities, and only of its devices' apps, because registering the device
+    /// Only a secret with a device can have activities, and only for its devices' apps, because registering the device
     /// decided who may register.
     func answer(
         _ wanted: ActivityRegisterRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
@@ -118,13 +118,13 @@ struct ActivityUnregisterRoute: TenantRoute {
 
 /// The additional tokens that a device sends with its registration.
 struct PushTokenWishes: Sendable {
-    /// The tokens to store; `nil` removes the device's token of that kind.
+    /// The tokens to store; a `nil` token removes the device's token of that kind.
     ///
-    /// Tokens of other kinds stay.
+    /// Tokens of kinds that aren't listed stay.
     private(set) var tokens: [(kind: PushTokenKind, token: DeviceToken?)] = []
     private(set) var attributesType: String?
 
-    /// No tokens.
+    /// Creates a value without tokens.
     init() {}
 
     /// Validates the fields; `null` counts as absent, because apps send it while the system has no token for them.
@@ -174,7 +174,7 @@ struct PushTokenWishes: Sendable {
 }
 
 extension RequestFields {
-    /// An optional token in APNs' form.
+    /// Reads an optional token in APNs' format.
     func token(_ field: RequestField) throws(APIError) -> DeviceToken? {
         try optional(field) { $0.string.flatMap(DeviceToken.init) }
     }

@@ -4,9 +4,9 @@ import Storage
 
 /// Decides which requests the admin listener answers.
 ///
-/// A web page that an operator visits can send requests to 127.0.0.1, and DNS rebinding lets it read the
-/// responses. So Host must be a name that no attacker's domain can have, and requests that change data must not
-/// come from a page other than the listener's own console.
+/// A web page that an operator visits can send requests to 127.0.0.1, and DNS rebinding lets it read the responses. So
+/// Host must be a name that an attacker's domain can't have, and requests that change data must not come from any page
+/// other than the listener's own console.
 struct AdminGuard: Sendable {
     /// Why a request is refused.
     enum Refusal: Hashable, Sendable {
@@ -29,7 +29,7 @@ struct AdminGuard: Sendable {
 
     /// Why a request is refused before its handler runs; `nil` if it is allowed.
     ///
-    /// - Parameter isOpen: Whether the route needs no token, like the health probes.
+    /// - Parameter isOpen: Whether the route needs no token, as for health probes.
     func refusal(of request: Request, isOpen: Bool, changesData: Bool) -> Refusal? {
         guard isKnown(host: request.headers["Host"]) else { return .host }
         guard isOpen || isAuthorized(request) else { return .token }
@@ -46,9 +46,9 @@ struct AdminGuard: Sendable {
         token.map(request.hasBearer) ?? true
     }
 
-    /// Whether no page sent the request, or the console did, whose origin has the request's own host and port.
+    /// Whether the request came from no page, or from the console, whose origin has the request's own host and port.
     ///
-    /// For changes a name without a dot isn't enough: whoever runs the network's name server can rebind it.
+    /// For changes, a name without a dot isn't enough, because the operator of the network's name server can rebind it.
     private func isFromNoOtherPage(_ request: Request) -> Bool {
         guard let origin = request.headers["Origin"] else { return true }
         guard let host = request.headers["Host"]?.lowercased(),
@@ -86,7 +86,7 @@ struct AdminChanges: Sendable {
         self.access = access
     }
 
-    /// Why such a request is refused; `nil` if it is allowed, in which case it is counted.
+    /// Why a request that changes data is refused; `nil` if it is allowed, in which case it is counted.
     func refusal(of request: Request, at now: MonotonicTime = .current) -> AdminGuard.Refusal? {
         if let refusal = access.refusal(of: request, isOpen: false, changesData: true) { return refusal }
         return fullAt.withLock { moment in
@@ -101,7 +101,7 @@ struct AdminChanges: Sendable {
 }
 
 extension AdminGuard.Refusal {
-    /// The name in the log.
+    /// The refusal's name in the log.
     var name: String {
         switch self {
         case .host: "host"

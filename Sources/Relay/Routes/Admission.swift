@@ -6,11 +6,11 @@ import Storage
 
 /// How a route's tenants are admitted.
 enum Admission: Sendable {
-    /// Sending: counts as an event; blocked secrets are refused.
+    /// Sends something: counts as an event; blocked secrets are refused.
     case sending
-    /// Adding or answering something: counts as a registration; blocked secrets are refused.
+    /// Adds or answers something: counts as a registration; blocked secrets are refused.
     case registering
-    /// Reading or removing what the tenant has: counts as a registration; a blocked secret may.
+    /// Reads or removes the tenant's data: counts as a registration; blocked secrets are admitted.
     case reading
 
     fileprivate var refusesBlocked: Bool {
@@ -23,11 +23,11 @@ enum Admission: Sendable {
 
 /// A tenant whose request has passed the stage that all routes share.
 ///
-/// Only `LoopServices.admit` makes one, so code that needs one can't be reached without limits.
+/// Only `LoopServices.admit` creates this value, so code that needs it can't be reached without passing the limits.
 struct AdmittedTenant {
     /// The tenant's key.
     let key: SecretKey
-    /// The secret; empty, and so too weak for anything, if the request has an access token.
+    /// The secret; if the request has an access token, it is empty and thus too weak for anything.
     let secret: Secret
     /// When the request was received.
     let started: MonotonicTime
@@ -42,7 +42,7 @@ struct AdmittedTenant {
         self.services = services
     }
 
-    /// Counts a further event of the request, of which the stage has counted one.
+    /// Counts a further event of the request; the stage has already counted the first one.
     ///
     /// - Throws: `rate_limited` if it exceeds the limit.
     func countEvent() throws(APIError) { try services.count(key, isEvent: true, at: services.loop.now) }
@@ -54,7 +54,8 @@ struct AdmittedTenant {
         try services.shared.rates.countUnknownSecret(request, at: services.loop.now)
     }
 
-    /// Notes whether the secret has what the request is about; if not, counts it against its client's address.
+    /// Records whether the secret has what the request is about; if not, counts the request against its client's
+    /// address.
     ///
     /// - Throws: `rate_limited` if it exceeds the limit.
     func note(isKnown: Bool) throws(APIError) {
@@ -63,9 +64,9 @@ struct AdmittedTenant {
 }
 
 extension LoopServices {
-    /// Admits the tenant of a secret, or throws why not.
+    /// Admits the tenant of a secret, or throws the reason for refusing it.
     ///
-    /// - Parameter token: A token that the log shows.
+    /// - Parameter token: A device token to log.
     func admit(
         _ secret: Secret, to admission: Admission, _ request: Request, _ started: MonotonicTime,
         device token: DeviceToken? = nil, _ trace: inout RequestTrace
@@ -80,7 +81,7 @@ extension LoopServices {
         return tenant
     }
 
-    /// Refuses a secret that couldn't be admitted now; counts nothing.
+    /// Throws if a secret couldn't be admitted now; counts nothing.
     func check(
         _ secret: Secret, for admission: Admission, _ trace: inout RequestTrace
     ) throws(APIError) {
@@ -101,18 +102,18 @@ extension LoopServices {
         guard !admission.refusesBlocked || !shared.blocked.contains(key) else { throw APIError(.blocked) }
     }
 
-    /// Notes that the current request's secret has devices, or something that only devices leave behind, so that its
-    /// trace may be exported.
+    /// Records that the current request's secret has devices, or something that only devices leave behind, so that the
+    /// request's trace may be exported.
     func noteKnown() { recorder?.noteKnown() }
 
     /// The recorder of the current request, if it is traced.
     private var recorder: SpanRecorder? { shared.tracer == nil ? nil : .current }
 
-    /// Admits the tenant of a secret or an access token, or throws why not.
+    /// Admits the tenant of a secret or an access token, or throws the reason for refusing it.
     ///
     /// - Parameters:
     ///   - scope: The scope that a token must have; `nil` if no token is admitted.
-    ///   - device: A token that the log shows.
+    ///   - device: A device token to log.
     func admit(
         _ credential: Credential, to admission: Admission, _ scope: AccessTokenScope?, _ request: Request,
         _ started: MonotonicTime, device: DeviceToken? = nil, _ trace: inout RequestTrace
@@ -152,7 +153,7 @@ extension LoopServices {
         }
         trace.add(.note("token_id", token.id.text))
         guard token.scope == scope else {
-            // Its holder must not use up what the secret may send.
+            // The token's holder must not use up the secret's limits.
             trace.add(.secretHash(token.secretHash))
             try shared.rates.countUnknownSecret(request, at: started)
             throw APIError(.forbidden, hint: "Its scope is \(token.scope.rawValue).")
@@ -164,7 +165,7 @@ extension LoopServices {
         if token.usedAt.map({ now - $0 >= Bounds.accessTokenUseInterval.inMilliseconds }) ?? true,
             tokenUses.isDue(token.id, at: started)
         {
-            // The request needn't fail because the time of its token's use can't be stored.
+            // The request needn't fail just because the time of the token's use can't be stored.
             try? await shared.storage.noteUse(of: token, at: now)
         }
         return tenant
@@ -193,7 +194,7 @@ extension LoopServices {
         tenants.note(key.primary, isEvent: isEvent, isLimited: false, at: shared.clock.now)
     }
 
-    /// Notes a tenant that `check` refuses.
+    /// Records a tenant that `check` refuses.
     private func limited(
         _ key: SecretKey, isEvent: Bool, _ check: () throws(APIError) -> Void
     ) throws(APIError) {

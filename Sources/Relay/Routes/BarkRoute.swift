@@ -5,7 +5,7 @@ import Storage
 
 /// Bark's `/push` and `/:key/…` (https://bark.day.app/#/en-us/tutorial): JSON, a form, or the path and its query.
 ///
-/// The key is an access token. In a path it is in no log line of the relay; a proxy's log may have it.
+/// The key is an access token. The relay never logs a key in a path, but a proxy may.
 struct BarkRoute: DoorRoute {
     let services: LoopServices
 
@@ -28,7 +28,7 @@ struct BarkRoute: DoorRoute {
         var message = DoorMessage()
         message.token = value("device_key") ?? object["device_keys"]?.array?.first?.string
         if let keys = object["device_keys"]?.array, keys.count > 1 {
-            throw APIError(.invalidField, hint: "A token rings all phones of its secret, so send one key.")
+            throw APIError(.invalidField, hint: "A token notifies all phones of its secret, so send one key.")
         }
         (message.title, message.subtitle) = (value("title"), value("subtitle"))
         message.body = value("body") ?? ""

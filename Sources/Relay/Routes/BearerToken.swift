@@ -4,7 +4,7 @@ import Storage
 extension Request {
     /// The request's token in `Authorization: Bearer` (RFC 6750, section 2.1); `nil` if there is none.
     ///
-    /// Other schemes are ignored: a proxy may have requested them.
+    /// Other schemes are ignored, because a proxy may require them.
     var bearerToken: Secret? {
         guard let value = headers.bytes(of: "Authorization") else { return nil }
         let scheme = value.prefix { $0 != UInt8(ascii: " ") }
@@ -21,14 +21,14 @@ extension Request {
 extension LoopServices {
     /// The secret in the header of a request to the public API; `nil` if there is none.
     ///
-    /// The registration key comes in the same header and is never a secret.
+    /// The registration key is sent in the same header and is never a secret.
     func headerSecret(of request: Request) -> Secret? {
         guard let token = request.bearerToken else { return nil }
         if case .key(let key) = shared.registration, token == key { return nil }
         return token
     }
 
-    /// What a request to the public API names its tenant with.
+    /// The credential that identifies the tenant of a request to the public API.
     func credential(of request: Request, _ fields: RequestFields) throws(APIError) -> Credential {
         let header = headerSecret(of: request)
         guard let header, let token = AccessTokenText.digest(of: header.bytes) else {

@@ -53,7 +53,7 @@ struct Blocking: Sendable {
                 }
                 throw APIError(error)
             }
-            // Applies to this relay immediately.
+            // Makes the change apply to this relay immediately.
             await list.refresh()
             return Reply(body: answer.json).response(requestID: request.id)
         } catch {
@@ -74,7 +74,7 @@ struct BlockAnswer: Equatable, Sendable {
     }
 
     let outcome: Outcome
-    /// When it was blocked.
+    /// When the secret was blocked.
     var since: EpochMilliseconds?
 
     init(outcome: Outcome, since: EpochMilliseconds? = nil) {
@@ -82,7 +82,7 @@ struct BlockAnswer: Equatable, Sendable {
         self.since = since
     }
 
-    /// The storage's result.
+    /// Creates the answer from the storage's result.
     init(_ result: BlockResult, _ secret: BlockedSecret) {
         switch result {
         case .blocked: self.init(outcome: .blocked, since: secret.createdAt)
@@ -102,7 +102,7 @@ struct BlockAnswer: Equatable, Sendable {
         return writer.finish()
     }
 
-    /// Parses such a text.
+    /// Parses the text that ``json`` returns.
     init?(json bytes: [UInt8]) {
         guard let value = try? JSON.parse(bytes, maxBytes: Bounds.requestBodyBytesMax),
             let outcome = value["outcome"]?.string.flatMap(Outcome.init)

@@ -5,8 +5,8 @@ import Network
 import Programs
 import Storage
 
-/// Sends a registration challenge: a push with a code to the device being registered, in the background if it is
-/// one of APNs.
+/// Sends a registration challenge: a push with a code to the device being registered, in the background if the device
+/// uses APNs.
 struct Challenge {
     let services: LoopServices
     let codes: ChallengeCodes
@@ -14,7 +14,7 @@ struct Challenge {
 
     /// Pushes a code and returns 202 once the push service has accepted it.
     ///
-    /// As with any push, it goes to the other environment if APNs says that the token belongs there; the code
+    /// Like any push, the challenge goes to the other environment if APNs says that the token belongs there; the code
     /// is valid for the environment that it was sent to.
     func send(_ wanted: RegisterRequest, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
         guard services.slots.take(1) else { throw APIError(.overloaded, limit: .pushes) }
@@ -49,9 +49,10 @@ struct Challenge {
 
     private var shared: Services { services.shared }
 
-    /// The environment that a code proves for the registration; `nil` if the code isn't valid for it.
+    /// The environment that a code proves for a registration; `nil` if the code isn't valid for the registration.
     ///
-    /// It may differ from the one in the request: a device that doesn't know its environment sends none.
+    /// It may differ from the environment in the request, because a device that doesn't know its environment sends
+    /// none.
     func environment(provenBy code: String, _ wanted: RegisterRequest) -> DeviceEnvironment? {
         [wanted.environment, wanted.environment.other].first { environment in
             codes.isValid(code, for: subject(wanted, environment), at: shared.clock.now)
@@ -94,7 +95,7 @@ struct Challenge {
     ) -> Push {
         let code = codes.code(for: subject(wanted, environment), at: now)
         let end = now + Bounds.challengeLifetime.inMilliseconds
-        // APNs requires this priority for background pushes; browsers don't allow these.
+        // APNs requires this priority for background pushes; browsers don't allow background pushes.
         let isShown = wanted.webPush != nil
         let notification = Notification(
             topic: wanted.bundleID, pushType: isShown ? .alert : .background,

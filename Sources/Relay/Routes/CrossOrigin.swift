@@ -1,13 +1,13 @@
 import HTTPServer
 
-/// Lets pages of other origins use every public route, if the operator lists the page's origin.
+/// Lets pages from other origins use every public route if the operator lists the page's origin.
 ///
 /// The API reads secrets from bodies and `Authorization`, never from cookies, so credentials are never allowed: a page
 /// can do nothing without knowing a secret. Source: Fetch Standard, "HTTP CORS protocol".
 struct CrossOrigin: Sendable {
     let origins: WebOrigins
 
-    /// How long a browser may remember a preflight; Chromium's maximum, in seconds.
+    /// How long a browser may remember a preflight, in seconds: Chromium's maximum.
     static let maxAgeSeconds = 7200
     /// The request fields that the API and MCP clients need, beyond those that every page may send.
     static let requestHeaders =
@@ -16,7 +16,7 @@ struct CrossOrigin: Sendable {
     /// The response fields that a page may read, beyond those that every page may read.
     static let exposedHeaders = "X-Request-ID, Retry-After"
 
-    /// The answer to a preflight, which ``mark(_:for:)`` completes.
+    /// The response to a preflight, which ``mark(_:for:)`` completes.
     ///
     /// It is the same for every path, known or not, so that a page can read the error for a wrong path.
     ///
@@ -35,9 +35,9 @@ struct CrossOrigin: Sendable {
         return response
     }
 
-    /// Lets the requesting page read the response, if it is allowed to.
+    /// Lets the requesting page read the response if its origin is allowed.
     ///
-    /// Every response varies by origin, or a cache could return it to another page.
+    /// Every response varies by origin; otherwise, a cache could return it to another page.
     func mark(_ response: inout Response, for request: Request?) {
         response.headers.append("Vary", "Origin")
         guard let request, let origin = allowedOrigin(of: request) else { return }

@@ -5,24 +5,24 @@ import Network
 import Programs
 import Storage
 
-/// What a request at a door wants to have sent.
+/// The message that a request at a door asks the relay to send.
 struct DoorMessage: Sendable {
-    /// How much attention it asks for.
+    /// How much attention the message asks for.
     enum Urgency: Sendable {
-        /// Without a sound.
+        /// The notification makes no sound.
         case quiet
         case normal
-        /// Also in a focus that allows it.
+        /// The notification is shown even during a Focus that allows it.
         case urgent
     }
 
-    /// When it is sent, if not at once.
+    /// When the message is sent, if not immediately.
     enum Time: Sendable, Equatable {
         case after(seconds: Int)
         case at(EpochMilliseconds)
     }
 
-    /// The access token that came with it.
+    /// The access token that came with the message.
     var token: String?
     var title: String?
     var subtitle: String?
@@ -36,12 +36,12 @@ struct DoorMessage: Sendable {
     var time: Time?
     /// Members for the app, next to `aps`.
     var data = JSON.Object()
-    /// What the answer repeats, in the words of the door.
+    /// The members that the response repeats, in the door's terms.
     var shown = JSON.Object()
-    /// What has no effect, for people.
+    /// Notes for people about parts that have no effect.
     var notes: [String] = []
 
-    /// The body of `POST /v1/notify`, or of `POST /v1/schedule/create` with a time.
+    /// The body of `POST /v1/notify` or, with a time, of `POST /v1/schedule/create`.
     var fields: RequestFields {
         var notification = JSON.Object()
         notification["title"] = title.map { .string($0) }
@@ -70,19 +70,19 @@ struct DoorMessage: Sendable {
     }
 }
 
-/// An adapter from another relay's publish request to the sending core: it parses, and words the answers.
+/// An adapter for another relay's publish requests: it parses the requests and writes the responses.
 ///
-/// Admission, limits, schedules and results are those of `POST /v1/notify`.
+/// Admission, limits, schedules and results are the same as for `POST /v1/notify`.
 protocol DoorRoute: AnsweringRoute {
     var services: LoopServices { get }
 
     /// Reads a request.
     static func message(_ request: Request) throws(APIError) -> DoorMessage
 
-    /// The answer to a message that was sent or stored.
+    /// The response to a message that was sent or stored.
     static func accepted(_ message: DoorMessage, id: UUIDv7, at now: EpochMilliseconds) -> JSON.Value
 
-    /// The answer to a request that was refused.
+    /// The response to a request that was refused.
     static func refused(_ error: APIError, at now: EpochMilliseconds) -> JSON.Value
 }
 
@@ -130,7 +130,7 @@ extension DoorRoute {
         return object
     }
 
-    /// The password or token of `Authorization: Basic` or `Bearer`.
+    /// The password or token in `Authorization: Basic` or `Bearer`.
     static func token(authorization value: String?) -> String? {
         let parts = (value ?? "").split(separator: " ", maxSplits: 1).map(String.init)
         guard parts.count == 2 else { return nil }

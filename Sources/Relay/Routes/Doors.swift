@@ -3,19 +3,19 @@ import JSON
 import Programs
 import Storage
 
-/// The doors: requests that the senders of other relays make (docs/guide/senders.md).
+/// The doors: paths for requests from senders that were written for other relays (docs/guide/senders.md).
 ///
-/// The paths of ntfy and Bark have no prefix, so this decides which of them are theirs. The router asks only for paths
-/// without a route of the relay's own.
+/// ntfy's and Bark's paths have no prefix, so this type decides which paths belong to them. The router asks only about
+/// paths without a route of the relay's own.
 enum Doors {
-    /// Words that are no ntfy topics, because the relay uses them or may in later versions.
+    /// Words that can't be ntfy topics, because the relay uses them or may use them in later versions.
     static let reserved: Set<String> = [
         "admin", "api", "app", "auth", "config", "docs", "health", "healthz", "info", "login", "mcp",
         "message",
         "metrics", "ping", "push", "ready", "register", "static", "user", "v1", "v2", "version", "ws",
     ]
 
-    /// The door of a request; `nil` if it is at none.
+    /// The door that a request is for; `nil` if it is for none.
     static func door(_ method: Method, _ path: String) -> RouteName? {
         let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(
             String.init)
@@ -31,13 +31,13 @@ enum Doors {
         }
         guard let first = segments.first else { return nil }
         if AccessTokenText.digest(of: Array(first.utf8)) != nil {
-            // A token in the path; ntfy's topics aren't as long as one by chance.
+            // The path contains a token; no ntfy topic is that long by chance.
             return segments.count <= 4 && (method == .get || method == .post) ? .barkPath : nil
         }
         return isPublishing && segments.count == 1 && isTopic(first) ? .ntfy : nil
     }
 
-    /// Whether a text is a topic by ntfy's rule, and no word of the relay's.
+    /// Whether the text is a topic according to ntfy's rule and not one of the relay's reserved words.
     static func isTopic(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count) && !reserved.contains(text.lowercased())
             && text.utf8.allSatisfy { byte in
@@ -51,7 +51,7 @@ enum Doors {
     }
 }
 
-/// `GET /ping` and `GET /version`, with which senders look whether a relay is there.
+/// `GET /ping` and `GET /version`, which senders use to check whether a relay is running.
 struct DoorProbeRoute: AnsweringRoute {
     let services: LoopServices
 
@@ -59,20 +59,20 @@ struct DoorProbeRoute: AnsweringRoute {
         trace.isRoutine = true
         let answer: JSON.Value =
             if request.path == "/ping" {
-                // Bark's.
+                // Bark's response.
                 [
                     "code": 200, "message": "pong",
                     "timestamp": .int(services.shared.clock.now / 1_000),
                 ]
             } else {
-                // Gotify's.
+                // Gotify's response.
                 ["version": .string(Version.current), "commit": "", "buildDate": ""]
             }
         return Reply(body: answer.encoded())
     }
 }
 
-/// The values of a query or of a form (URL Standard, "application/x-www-form-urlencoded").
+/// The values in a query or a form (URL Standard, "application/x-www-form-urlencoded").
 struct FormValues: Sendable {
     private var values: [String: String] = [:]
 
@@ -86,7 +86,8 @@ struct FormValues: Sendable {
         }
     }
 
-    /// The values of a body that is a form, also one of several parts (RFC 7578), as `curl -F` sends; `nil` for others.
+    /// Reads a body that is a form, including a multipart form (RFC 7578) as `curl -F` sends it; `nil` for other
+    /// bodies.
     init?(form request: Request) {
         let type = request.headers["Content-Type"] ?? ""
         if type.lowercased().hasPrefix("application/x-www-form-urlencoded") {
@@ -98,7 +99,8 @@ struct FormValues: Sendable {
             return nil
         }
         let boundary = type[mark.upperBound...].prefix { $0 != ";" }.filter { $0 != "\"" }
-        // At most 70 characters (RFC 2046, section 5.1.1). Bytes are searched in linear time, unlike texts.
+        // A boundary has at most 70 characters (RFC 2046, section 5.1.1). Searching bytes takes linear time, unlike
+        // searching strings.
         guard (1...70).contains(boundary.utf8.count) else { return nil }
         self.init("")
         for bytes in request.body.split(separator: Array(("--" + boundary).utf8)) {
@@ -112,7 +114,7 @@ struct FormValues: Sendable {
         }
     }
 
-    /// The first value of a name, in lower case; `nil` if it is absent or empty.
+    /// The first value of a name, which must be in lower case; `nil` if it is absent or empty.
     subscript(_ name: String) -> String? {
         values[name].flatMap { $0.isEmpty ? nil : $0 }
     }

@@ -9,7 +9,7 @@ struct EventRoute: TenantRoute {
     static let scope: AccessTokenScope? = .send
     let services: LoopServices
 
-    /// Responds when every device has an outcome, or at the event's deadline.
+    /// Responds when every device has an outcome or at the event's deadline.
     func answer(
         _ wanted: EventRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {
@@ -21,7 +21,7 @@ struct EventRoute: TenantRoute {
 }
 
 extension LoopServices {
-    /// Sends the request's content; responds with the results, or at once if it is asynchronous.
+    /// Sends the request's content; responds with the results, or immediately if the request is asynchronous.
     func send(
         _ dispatch: Dispatch, isAsync: Bool, for tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {

@@ -6,7 +6,7 @@ import Storage
 
 /// A validated `POST /v1/events`.
 struct EventsRequest: RequestBody {
-    /// The events, or what is wrong with them, in their order.
+    /// The events in order, each with its error instead if it is invalid.
     let events: [Result<EventRequest, APIError>]
 
     init(_ fields: RequestFields, _ rules: RequestRules, at now: EpochMilliseconds) throws(APIError) {
@@ -28,24 +28,25 @@ struct EventsRequest: RequestBody {
         let fields = RequestFields(object)
         guard fields.value(.secret) == nil else {
             throw APIError(
-                .invalidField, field: .secret, hint: "It must be next to events, for all of them.")
+                .invalidField, field: .secret,
+                hint: "Send it once, next to events; it applies to all of them.")
         }
         return try EventRequest(fields, rules, at: now)
     }
 }
 
-/// `POST /v1/events`: does for each of several events what `POST /v1/event` does.
+/// `POST /v1/events`: sends several events, each like `POST /v1/event`.
 struct EventsRoute: TenantRoute {
     static let admission = Admission.sending
     static let scope: AccessTokenScope? = .send
     static let bodyBounds = BodyBounds.batch
     let services: LoopServices
 
-    /// What became of an event of the batch.
+    /// The outcome of one event in the batch.
     private struct Outcome {
         var reply: Reply
         var trace = RequestTrace()
-        /// What isn't for the sender about an error.
+        /// Details of an error that aren't shown to the sender.
         var detail: String?
     }
 
@@ -54,7 +55,7 @@ struct EventsRoute: TenantRoute {
         var byPosition: [Int: Outcome] = [:]
     }
 
-    /// Responds when every event has its response, in the order of the events.
+    /// Responds when every event has its response, with the responses in the order of the events.
     func answer(
         _ wanted: EventsRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {
@@ -65,7 +66,7 @@ struct EventsRoute: TenantRoute {
         for (position, event) in wanted.events.enumerated() {
             do throws(APIError) {
                 let event = try event.get()
-                // The first is counted with the request.
+                // The first event is counted with the request.
                 if !events.isEmpty {
                     try tenant.countEvent()
                     if devices.isEmpty { try tenant.countAsUnknown() }
@@ -82,12 +83,12 @@ struct EventsRoute: TenantRoute {
         let codes = Set(ordered.compactMap(\.reply.code?.rawValue)).sorted()
         if !codes.isEmpty { trace.add(.note("codes", codes.joined(separator: " "))) }
         trace.worstStatus = ordered.map(\.reply.status).max()
-        // The details of all would be too long for a line.
+        // The details of all errors would be too long for one line.
         if let detail = ordered.lazy.compactMap(\.detail).first { trace.add(.note("detail", detail)) }
         return Reply(body: Self.body(ordered.map(\.reply)))
     }
 
-    /// Sends the events at the same time, so that a batch takes as long as its slowest event.
+    /// Sends the events concurrently, so that a batch takes only as long as its slowest event.
     private func send(
         _ events: [Int: EventRequest], to devices: [Device], for tenant: AdmittedTenant,
         _ outcomes: Outcomes

@@ -2,12 +2,12 @@ import JSON
 import Programs
 import Storage
 
-/// A message in Expo's form
-/// (https://docs.expo.dev/push-notifications/sending-notifications/#message-request-format), read as a `POST /v1/notify`.
+/// A message in Expo's format (https://docs.expo.dev/push-notifications/sending-notifications/#message-request-format),
+/// read as a `POST /v1/notify`.
 struct ExpoMessage {
-    /// Its recipients in order, as named in `to`; one that is `nil` stands for what isn't a name.
+    /// The recipients in `to`, in order; `nil` stands for a value that isn't a string.
     let recipients: [String?]
-    /// The notification, or why there is none.
+    /// The notification, or the error if the message is invalid.
     let notification: Result<NotifyRequest, APIError>
 
     /// Reads an element of a request.
@@ -21,7 +21,7 @@ struct ExpoMessage {
         }
     }
 
-    /// The access token in a name such as `ExponentPushToken[…]`.
+    /// The access token in a recipient such as `ExponentPushToken[…]`.
     static func token(in name: String) -> String? {
         guard name.hasSuffix("]") else { return nil }
         for prefix in ["ExponentPushToken[", "ExpoPushToken["] where name.hasPrefix(prefix) {
@@ -32,7 +32,7 @@ struct ExpoMessage {
 
     /// The body of `POST /v1/notify`.
     ///
-    /// Members that are `null` count as absent, as for Expo, and unknown ones are ignored.
+    /// As in Expo's API, members that are `null` count as absent; unknown members are ignored.
     private static func fields(_ message: JSON.Object, at now: EpochMilliseconds) throws(APIError)
         -> RequestFields
     {
@@ -56,12 +56,12 @@ struct ExpoMessage {
         }
         if let data = value("data") {
             guard data.object != nil else { throw APIError(.invalidField, hint: "data must be an object.") }
-            // Where expo-notifications looks for it in a push.
+            // This is where expo-notifications looks for the data in a push.
             notification["data"] = .object(JSON.Object([("body", data)]))
         }
         let hasText = ["title", "subtitle", "body"].contains { notification[$0].map { $0 != "" } ?? false }
         if !hasText {
-            // There is nothing to change before it is shown.
+            // Nothing is shown, so there is nothing for the app's extension to change.
             notification["mutableContent"] = nil
             if notification["sound"] == nil, notification["badge"] == nil {
                 for name in ["category", "interruptionLevel", "priority"] { notification[name] = nil }
@@ -77,7 +77,7 @@ struct ExpoMessage {
             ]))
     }
 
-    /// A name, or the members of Apple's dictionary, in which Expo's may leave out the name.
+    /// The sound as a name or as Apple's dictionary; Expo allows the dictionary to omit the name.
     private static func sound(_ value: JSON.Value) -> JSON.Value {
         guard let given = value.object else { return value }
         var sound = JSON.Object()
@@ -88,9 +88,9 @@ struct ExpoMessage {
         return .object(sound)
     }
 
-    /// Seconds; `ttl` comes before `expiration`, a Unix time.
+    /// The time to live in seconds; `ttl` takes precedence over `expiration`, a Unix time.
     ///
-    /// More than APNs allows counts as what it allows.
+    /// Values above APNs' maximum are reduced to the maximum.
     private static func timeToLive(
         _ ttl: JSON.Value?, _ expiration: JSON.Value?, at now: EpochMilliseconds
     ) throws(APIError) -> Int? {

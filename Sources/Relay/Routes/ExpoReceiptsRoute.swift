@@ -4,11 +4,12 @@ import Network
 import Programs
 import Storage
 
-/// Expo's `POST /--/api/v2/push/getReceipts`: what became of up to 1,000 notifications, for a day.
+/// Expo's `POST /--/api/v2/push/getReceipts`: returns the outcomes of up to 1,000 notifications, for a day after they
+/// were sent.
 ///
-/// An ID says by itself that its push was accepted; whoever makes one up deceives only themselves. Only pushes that waited
-/// are looked up, in the delivery log of the tenant that the ID's access token names: an unknown token counts against the
-/// client's address, a known one as a read of its secret.
+/// An ID itself says whether its push was accepted; a sender that makes up IDs deceives only itself. Only pushes that
+/// were waiting are looked up, in the delivery log of the tenant that the ID's access token identifies. An unknown
+/// token counts against the client's address, a known token as a read of its secret.
 struct ExpoReceiptsRoute: ExpoRoute {
     let services: LoopServices
 
@@ -17,7 +18,7 @@ struct ExpoReceiptsRoute: ExpoRoute {
         let given = try Self.value(of: request)["ids"]?.array
         let texts = given?.compactMap(\.string) ?? []
         guard let given, texts.count == given.count else {
-            throw APIError(.missingField, hint: "ids must be a list of the IDs of tickets.")
+            throw APIError(.missingField, hint: "ids must be a list of ticket IDs.")
         }
         let most = Bounds.expoReceiptsMax
         guard texts.count <= most else {
@@ -26,7 +27,7 @@ struct ExpoReceiptsRoute: ExpoRoute {
         }
         var (receipts, queued) = sort(texts)
         for (token, pushes) in queued {
-            // What is left stays absent, as if it still waited.
+            // The remaining receipts are left out, as if their pushes were still waiting.
             guard services.loop.now.since(started) < services.shared.limits.eventDeadline else { break }
             do throws(APIError) {
                 let found = try await self.receipts(token, pushes, request, started)
@@ -43,7 +44,7 @@ struct ExpoReceiptsRoute: ExpoRoute {
         return Reply(body: Self.body(texts, receipts))
     }
 
-    /// The receipts that IDs say by themselves, and the pushes to look up, by token and in order.
+    /// The receipts that follow from the IDs alone, and the pushes to look up, by token and in order.
     private func sort(
         _ texts: [String]
     ) -> ([String: JSON.Value], [(token: Digest256, pushes: Set<String>)]) {
@@ -85,7 +86,7 @@ struct ExpoReceiptsRoute: ExpoRoute {
 
     private static let ok: JSON.Value = ["status": "ok"]
 
-    /// - Parameter isAlive: Whether the token's secret has a device, so that a server mustn't delete its name.
+    /// - Parameter isAlive: Whether the token's secret has a device, so that a server must not delete the recipient.
     private static func receipt(of delivery: Delivery, isAlive: Bool) -> JSON.Value {
         let reason = delivery.error ?? ""
         // As in tickets, nothing failed if the person didn't want it.
@@ -109,7 +110,7 @@ struct ExpoReceiptsRoute: ExpoRoute {
             guard error.limit == .unknownSecrets || error.code.status >= 500 else { return [:] }
             throw error
         }
-        // A push ends after it was made, which the start of its ID says.
+        // A push ends after it was created, at the time in its ID.
         let made = pushes.compactMap { UUIDv7($0)?.milliseconds }.min() ?? 0
         let oldest = made - StorageLimits.clockSkewMax
         var left = pushes

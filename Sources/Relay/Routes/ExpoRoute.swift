@@ -7,13 +7,13 @@ import Storage
 
 /// A part of Expo's HTTP API (https://docs.expo.dev/push-notifications/sending-notifications/#http2-api).
 ///
-/// Whoever sends needs no more than its recipients' names, so `Authorization` isn't looked at.
+/// A sender needs nothing but its recipients' names, so `Authorization` is ignored.
 protocol ExpoRoute: AnsweringRoute {}
 
 extension ExpoRoute {
     static func decodes(_ coding: String) -> Bool { Gzip.isName(coding) }
 
-    /// The body as JSON, which SDKs compress.
+    /// Reads the body as JSON; SDKs may compress it.
     static func value(of request: Request) throws(APIError) -> JSON.Value {
         let bounds = BodyBounds.batch
         guard let body = request.body(unzippedUpTo: bounds.bytesMax) else {
@@ -47,17 +47,17 @@ extension ExpoRoute {
     }
 }
 
-/// Why a notification failed, in Expo's words.
+/// Why a notification failed, in Expo's terms.
 enum ExpoFault: String {
     case deviceNotRegistered = "DeviceNotRegistered"
     case messageTooBig = "MessageTooBig"
     case messageRateExceeded = "MessageRateExceeded"
     case invalidCredentials = "InvalidCredentials"
-    /// The message isn't what it must be.
+    /// The message is invalid.
     case developerError = "DeveloperError"
-    /// The push service refused it.
+    /// The push service refused the push.
     case providerError = "ProviderError"
-    /// The relay couldn't send it.
+    /// The relay couldn't send the notification.
     case expoError = "ExpoError"
 
     /// The fault of a message that wasn't sent.
@@ -71,7 +71,7 @@ enum ExpoFault: String {
         }
     }
 
-    /// The fault of a push that failed for a reason of the push service or of the relay.
+    /// The fault for a reason, from the push service or the relay, for which a push failed.
     init(reason: String) {
         switch reason {
         case "Unregistered", "ExpiredToken", "BadDeviceToken", "DeviceTokenNotForTopic",
@@ -90,7 +90,7 @@ enum ExpoFault: String {
         }
     }
 
-    /// A ticket or a receipt that says so.
+    /// A ticket or receipt that reports this fault.
     func result(_ message: String, name: String? = nil) -> JSON.Value {
         var details = JSON.Object()
         details["error"] = .string(rawValue)
@@ -99,12 +99,12 @@ enum ExpoFault: String {
     }
 }
 
-/// The ID of a ticket, by which its receipt is found without a table.
+/// The ID of a ticket, which is enough to find the receipt without a table.
 enum ExpoReceiptID {
     /// The push service accepted the push, or nothing had to be sent, so the receipt is known.
     case final(UUIDv7)
-    /// The push waited when the sender got the ticket. The digest of its access token names the tenant, to nobody but the
-    /// relay: it admits to nothing else.
+    /// The push was waiting when the sender got the ticket. The digest of the access token identifies the tenant, but
+    /// only to the relay, and grants access to nothing else.
     case queued(UUIDv7, token: Digest256)
 
     init?(_ text: String) {
@@ -120,7 +120,7 @@ enum ExpoReceiptID {
         self = .queued(id, token: token)
     }
 
-    /// The push's, which has the time at which it was made.
+    /// The push's ID, which contains the time at which the push was created.
     var push: UUIDv7 {
         switch self {
         case .final(let id), .queued(let id, _): id

@@ -6,8 +6,9 @@ import Storage
 
 /// Expo's `POST /--/api/v2/push/send`: up to 100 notifications, for apps that register their native tokens with the relay.
 ///
-/// A recipient, `ExponentPushToken[…]`, holds an access token with the scope `send`, and stands for the devices of that
-/// token's secret. Each is an event of its own, with the limits and results of `POST /v1/notify`.
+/// A recipient, `ExponentPushToken[…]`, contains an access token with the scope `send` and stands for the devices of
+/// that token's secret. Each notification to a recipient is a separate event; limits and results are the same as for
+/// `POST /v1/notify`.
 struct ExpoSendRoute: ExpoRoute {
     let services: LoopServices
 
@@ -30,9 +31,9 @@ struct ExpoSendRoute: ExpoRoute {
 
     /// The recipients of a request.
     private struct Recipients {
-        /// By token, so that each is looked up once.
+        /// The recipients by token, so that each token is looked up once.
         var known: [Digest256: Result<Recipient, APIError>] = [:]
-        /// Why no further token is looked up: the address named too many unknown ones, the look-ups took too long, or
+        /// Why no further token is looked up: the address sent too many unknown tokens, the look-ups took too long, or
         /// the database failed.
         var refusal: APIError?
     }
@@ -49,7 +50,7 @@ struct ExpoSendRoute: ExpoRoute {
         var byPosition: [Int: Outcome] = [:]
     }
 
-    /// Responds when every recipient has a ticket, in their order.
+    /// Responds when every recipient has a ticket, with the tickets in the order of the recipients.
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
         let started = services.loop.now
         let body = try Self.value(of: request)
@@ -71,7 +72,7 @@ struct ExpoSendRoute: ExpoRoute {
 
     // MARK: Recipients
 
-    /// The notifications to send; the outcomes of the others.
+    /// Returns the notifications to send, and adds the outcomes of those that can't be sent to `outcomes`.
     private func sendings(
         _ elements: [JSON.Value], _ request: Request, _ started: MonotonicTime, _ outcomes: Outcomes
     ) async throws(APIError) -> [Sending] {
@@ -116,17 +117,17 @@ struct ExpoSendRoute: ExpoRoute {
         return digest
     }
 
-    /// Counts a notification for the tenant of a token.
+    /// Finds the recipient of a token, and counts a notification for its tenant.
     private func recipient(
         _ token: Digest256, of recipients: inout Recipients, _ request: Request, _ started: MonotonicTime
     ) async throws(APIError) -> Recipient {
         if let known = recipients.known[token] {
             let recipient = try known.get()
-            // The first was counted when it was admitted.
+            // The first notification was counted when the tenant was admitted.
             try recipient.tenant.countEvent()
             return recipient
         }
-        // Half of the time is for sending.
+        // Half of the time is reserved for sending.
         if recipients.refusal == nil,
             services.loop.now.since(started) > services.shared.limits.eventDeadline / 2
         {
@@ -154,7 +155,7 @@ struct ExpoSendRoute: ExpoRoute {
 
     // MARK: Sending
 
-    /// Sends the notifications at the same time, so that a request takes as long as its slowest one.
+    /// Sends the notifications concurrently, so that a request takes only as long as its slowest notification.
     private func send(_ sendings: [Sending], _ started: MonotonicTime, _ outcomes: Outcomes) async {
         nonisolated(unsafe) let route = self  // why: confined to the loop that runs the tasks
         nonisolated(unsafe) let outcomes = outcomes  // why: confined to the loop that runs the tasks
@@ -181,7 +182,8 @@ struct ExpoSendRoute: ExpoRoute {
         }
     }
 
-    /// `ok` if a device got the push, will, or didn't want it; otherwise why one didn't that is still there.
+    /// The ticket: `ok` if a device got the push, will get it or didn't want it; otherwise why a push failed,
+    /// preferably one to a device that is still registered.
     private func ticket(_ report: DispatchReport, _ sending: Sending) -> JSON.Value {
         var queued: ExpoReceiptID?
         var reasons: [String] = []
@@ -191,7 +193,7 @@ struct ExpoSendRoute: ExpoRoute {
             switch delivery.status {
             case .sent: return Self.accepted(.final(push ?? services.makeID()))
             case .queued:
-                // What waits for the end of quiet hours is sent under another ID.
+                // A push that waits for the end of quiet hours is sent under another ID.
                 queued = queued ?? push.map { .queued($0, token: sending.token) }
                 isUnwanted = isUnwanted || push == nil
             case .failed(let reason): reasons.append(reason)
@@ -200,7 +202,7 @@ struct ExpoSendRoute: ExpoRoute {
         }
         if let queued { return Self.accepted(queued) }
         let others = reasons.filter { ExpoFault(reason: $0) != .deviceNotRegistered }
-        // A server deletes the name of a device that isn't registered.
+        // A server deletes a recipient that is reported as not registered.
         guard !isUnwanted, let reason = others.first ?? reasons.first else {
             return Self.accepted(.final(services.makeID()))
         }
@@ -225,7 +227,7 @@ struct ExpoSendRoute: ExpoRoute {
         return outcome
     }
 
-    /// Adds what became of the notifications to the request's log line.
+    /// Adds the outcomes of the notifications to the request's log line.
     ///
     /// - Throws: The error if nothing was sent and the same request may succeed later.
     private func log(_ outcomes: [Outcome], to trace: inout RequestTrace) throws(APIError) {
@@ -244,7 +246,7 @@ struct ExpoSendRoute: ExpoRoute {
         let codes = Set(errors.map(\.code.rawValue)).sorted()
         if !codes.isEmpty { trace.add(.note("codes", codes.joined(separator: " "))) }
         trace.worstStatus = errors.map(\.code.status).max()
-        // The details of all would be too long for a line.
+        // The details of all errors would be too long for one line.
         if let detail = errors.lazy.compactMap(\.logDetail).first { trace.add(.note("detail", detail)) }
     }
 }

@@ -3,7 +3,7 @@ import JSON
 import Programs
 import Storage
 
-/// Gotify's `POST /message` (https://gotify.net/api-docs): JSON or a form, with an application's token.
+/// Gotify's `POST /message` (https://gotify.net/api-docs): JSON or a form, with an application token.
 struct GotifyRoute: DoorRoute {
     let services: LoopServices
 
@@ -21,12 +21,12 @@ struct GotifyRoute: DoorRoute {
             object = try Self.object(request.body)
         }
         guard let body = object["message"]?.text, !body.isEmpty else {
-            throw APIError(.missingField, hint: "Gotify's message must be a string that isn't empty.")
+            throw APIError(.missingField, hint: "Gotify's message must be a non-empty string.")
         }
         message.body = body
         message.title = object["title"]?.text
         let priority = object["priority"]?.int ?? 5
-        // As in Gotify's app: 0 without a sound, 8 and more over everything.
+        // As in Gotify's app: 0 makes no sound, and 8 or more interrupts everything.
         message.urgency = priority <= 0 ? .quiet : priority >= 8 ? .urgent : .normal
         message.kind = "gotify"
         let click = object["extras"]?["client::notification"]?["click"]?["url"]?.string
@@ -39,7 +39,7 @@ struct GotifyRoute: DoorRoute {
 
     static func accepted(_ message: DoorMessage, id: UUIDv7, at now: EpochMilliseconds) -> JSON.Value {
         var answer = JSON.Object()
-        // Gotify's are numbers.
+        // Gotify's IDs are numbers.
         answer["id"] = .int(now)
         answer["appid"] = 1
         for member in message.shown.members { answer[member.name] = member.value }

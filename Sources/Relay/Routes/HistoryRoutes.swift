@@ -6,7 +6,7 @@ import Storage
 
 /// A validated `POST /v1/history/list`.
 struct HistoryListRequest: PlainRequestBody {
-    /// The previous page's last item.
+    /// The last item of the previous page.
     let before: UUIDv7?
     let limit: Int
 
@@ -18,7 +18,7 @@ struct HistoryListRequest: PlainRequestBody {
     }
 }
 
-/// `POST /v1/history/list`: lists what was sent to anyone who knows the secret.
+/// `POST /v1/history/list`: lists sent items for anyone who knows the secret.
 struct HistoryListRoute: TenantRoute {
     static let admission = Admission.reading
     static let scope: AccessTokenScope? = .read
@@ -50,7 +50,7 @@ struct HistoryListRoute: TenantRoute {
 }
 
 extension LoopServices {
-    /// Refuses requests for the history of a relay that keeps none.
+    /// Refuses requests if the relay keeps no history.
     fileprivate func requireHistory() throws(APIError) {
         guard shared.history != nil else { throw APIError(.historyOff) }
     }
@@ -95,7 +95,7 @@ extension HistoryPage {
 }
 
 extension HistoryItem {
-    /// The size of the texts, which make up most of an item.
+    /// The size of the texts, which make up most of the item.
     fileprivate var textBytes: Int {
         [title, body, sealed, sessionID, serverID, eventID].reduce(0) { $0 + ($1?.utf8.count ?? 0) }
     }

@@ -4,7 +4,7 @@ import Network
 import Programs
 import Storage
 
-/// `POST /v1/device/list`: lists a secret's devices to anyone who knows it.
+/// `POST /v1/device/list`: lists a secret's devices to anyone who knows the secret.
 struct ListRoute: TenantRoute {
     static let admission = Admission.reading
     static let scope: AccessTokenScope? = .read
@@ -17,7 +17,7 @@ struct ListRoute: TenantRoute {
         Reply(body: try await devices(of: tenant, &trace).body)
     }
 
-    /// A secret's devices, for anyone who knows it.
+    /// Reads a secret's devices for anyone who knows the secret.
     func devices(
         of tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> DeviceList {
@@ -41,11 +41,11 @@ struct ListRoute: TenantRoute {
 /// The response to a list request: each device with its details and its last push.
 struct DeviceList: Sendable {
     let devices: [Device]
-    /// At most one per device.
+    /// The latest delivery log rows, at most one per device.
     let last: [Delivery]
     /// When an agent last used the secret.
     var agent: AgentUse?
-    /// The time with which ``agent`` is compared.
+    /// The time that ``agent`` is compared with.
     var now: EpochMilliseconds = 0
     /// The time zones that this system knows.
     var timeZones = TimeZones()
@@ -86,7 +86,7 @@ struct DeviceList: Sendable {
             writer.member("bundleId", device.bundleID)
             writer.member("apnsEnv", device.environment.rawValue)
         case .webpush:
-            // Never the endpoint.
+            // The endpoint itself is never shown.
             if let host = device.webPushHost { writer.member("service", host) }
         }
         writer.member("createdAt", Timestamp(device.createdAt).text)

@@ -5,9 +5,9 @@ import Storage
 extension MCPToolResult {
     /// The result of `send_notification`.
     ///
-    /// It is a failure if the notification reaches nobody, so that the model can tell the user.
+    /// The result is a failure if the notification reaches nobody, so that the model can tell the user.
     ///
-    /// - Parameter isQuestion: Whether it asked something, and nobody can answer.
+    /// - Parameter isQuestion: Whether the notification was a question, which then nobody can answer.
     init(sending report: DispatchReport, isQuestion: Bool = false) {
         let result: JSON.Value = [
             "sent": .int(report.sent), "failed": .int(report.failed), "queued": .int(report.queued),
@@ -28,7 +28,7 @@ extension MCPToolResult {
         }
     }
 
-    /// The result of `list_devices`, which helps to decide whether the user can be reached.
+    /// The result of `list_devices`, which helps a model to decide whether the user can be reached.
     init(devices list: DeviceList) {
         let last = list.lastByDevice
         let devices = list.devices.map { JSON.Value.object($0.shown(last[$0.id])) }
@@ -42,7 +42,7 @@ extension MCPToolResult {
 }
 
 extension DispatchReport.Delivery {
-    /// As the tool's schema describes it.
+    /// The push's result as the tool's schema describes it.
     fileprivate var json: JSON.Value {
         var object = JSON.Object()
         object["device"] = .string(device)
@@ -65,7 +65,7 @@ extension DispatchReport.Delivery {
 }
 
 extension Device {
-    /// As the tool's schema describes it.
+    /// The device as the tool's schema describes it.
     fileprivate func shown(_ last: Delivery?) -> JSON.Object {
         var object = JSON.Object()
         object["device"] = .string(maskedToken)

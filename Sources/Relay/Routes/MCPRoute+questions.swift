@@ -4,11 +4,11 @@ import Network
 import Programs
 import Storage
 
-/// `ask_user`: a question to the user, and their reply.
+/// Implements `ask_user`: asks the user a question and returns their reply.
 extension MCPRoute {
-    /// Asks, or goes on waiting for the answer to a question that was asked before.
+    /// Asks a question, or continues to wait for the answer to an earlier one.
     ///
-    /// One call waits only as long as clients and proxies do.
+    /// Each call waits only as long as clients and proxies do.
     func ask(
         _ given: JSON.Object, _ caller: Caller, _ trace: inout RequestTrace
     ) async throws(APIError) -> MCPToolResult {
@@ -43,7 +43,7 @@ extension MCPRoute {
 
     // MARK: Asking
 
-    /// Asks; an open question of the session is over then.
+    /// Asks a question; this closes the session's open question.
     private func begin(
         _ arguments: QuestionArguments, _ tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> (AskedQuestion, DispatchReport) {
@@ -82,7 +82,7 @@ extension MCPRoute {
             do throws(APIError) {
                 return (question, try await services.send(dispatch, for: tenant, &trace).report)
             } catch {
-                // Another question of the session was asked at the same time.
+                // Another question in the session was asked at the same time.
                 guard error.code == .eventConflict else { throw error }
                 try await close(question, .tooLate, Self.replaced, tenant)
             }
@@ -94,13 +94,13 @@ extension MCPRoute {
 
     // MARK: Waiting
 
-    /// Waits for the reply, at most as long as a call may.
+    /// Waits for the reply, at most as long as a call may take.
     private func wait(
         for asked: AskedQuestion, _ arguments: QuestionArguments, _ tenant: AdmittedTenant
     ) async throws(APIError) -> MCPToolResult {
         let shared = services.shared
         let event = name(asked, tenant)
-        // An ID that was made up can't wait for longer than a question.
+        // Even with a made-up ID, a call can't wait longer than for a question.
         let left = min(asked.end * 1000 - shared.clock.now, Int64(Bounds.questionSecondsMax) * 1000)
         var known = try await stored { () async throws(StorageError) in
             try await shared.replies.known(of: event)
@@ -115,8 +115,8 @@ extension MCPRoute {
         }
         if known?.result == nil {
             if let reply = known?.reply {
-                // The phone learns whether its reply was used; the first result decides, if several calls wait.
-                // What a sealed reply says isn't known, whatever it says beside it.
+                // The phone learns whether its reply was used; if several calls are waiting, the first result decides.
+                // The content of a sealed reply is unknown, regardless of the reply's unencrypted members.
                 let isReadable =
                     reply.sealed == nil
                     && reply.action.map { arguments.accepts($0, reply.text) } ?? false
@@ -133,7 +133,7 @@ extension MCPRoute {
 
     private static let replaced = "replaced"
 
-    /// Ends a question with a result for the phones, unless it has one; returns what is known of it then.
+    /// Ends a question with a result for the phones, unless it already has one; returns the question's state.
     @discardableResult
     private func close(
         _ asked: AskedQuestion, _ outcome: ReplyOutcome, _ reason: String?, _ tenant: AdmittedTenant
@@ -145,7 +145,7 @@ extension MCPRoute {
         }
         switch stored {
         case .stored(let known):
-            // Its notification is of no use any more; that it stays does no harm.
+            // The notification is useless now, but does no harm if it stays.
             if outcome == .tooLate { try? await Dispatcher(services: services).clear(event, tenant.started) }
             return known
         case .existing(let known): return known
@@ -176,7 +176,7 @@ extension MCPRoute {
 }
 
 extension MCPToolResult {
-    /// What is known of a question: never an answer that the user didn't give.
+    /// The result for a question's state; never contains an answer that the user didn't give.
     fileprivate init(_ asked: AskedQuestion, _ known: Acknowledgement?, _ arguments: QuestionArguments) {
         var object = JSON.Object()
         func set(_ status: String) { object["status"] = .string(status) }

@@ -26,7 +26,7 @@ extension MCPRoute {
         return MCPToolResult(.object(result))
     }
 
-    /// Lists what is scheduled.
+    /// Lists the scheduled notifications.
     func listScheduled(
         _ given: JSON.Object, _ caller: Caller, _ trace: inout RequestTrace
     ) async throws(APIError) -> MCPToolResult {
@@ -36,7 +36,7 @@ extension MCPRoute {
         return MCPToolResult(["schedules": list.json])
     }
 
-    /// Cancels a schedule; a missing schedule isn't an error, because it won't be sent.
+    /// Cancels a schedule; a missing schedule isn't an error, because it won't be sent anyway.
     func cancelScheduled(
         _ given: JSON.Object, _ caller: Caller, _ trace: inout RequestTrace
     ) async throws(APIError) -> MCPToolResult {

@@ -5,11 +5,11 @@ import Network
 import Programs
 import Storage
 
-/// `POST /mcp`: tools for agents, by the Model Context Protocol.
+/// `POST /mcp`: tools for agents, over the Model Context Protocol.
 struct MCPRoute: AnsweringRoute {
     let services: LoopServices
 
-    /// Checks origin and secret, then answers as ``MCP`` decides.
+    /// Checks the origin and the secret, then responds as ``MCP`` decides.
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
         let origins = request.headers.values(of: "Origin")
         guard origins.allSatisfy(services.shared.origins.allow) else {
@@ -52,7 +52,7 @@ struct MCPRoute: AnsweringRoute {
         return Reply(MCPReply.refusal(error), code: code)
     }
 
-    /// Records the use of a secret with devices; any other secret counts as a guess by the client's address.
+    /// Records the use of a secret with devices; any other secret counts as a guess from the client's address.
     ///
     /// A client that connects with a secret without devices is refused, because agents would otherwise show it as
     /// connected. If the database is unavailable, clients can connect and nothing is recorded.
@@ -71,7 +71,7 @@ struct MCPRoute: AnsweringRoute {
             if isDue { shared.agents?.note(key, client: step.client, at: (shared.clock.now, now)) }
             return nil
         }
-        // The call's action counts it.
+        // The call itself counts the use.
         if case .call = step { return nil }
         do throws(APIError) {
             try shared.rates.countUnknownSecret(request, at: now)
@@ -91,13 +91,13 @@ struct MCPRoute: AnsweringRoute {
 
     // MARK: Calls
 
-    /// Who calls a tool.
+    /// The caller of a tool.
     struct Caller {
         let secret: Secret
         let request: Request
     }
 
-    /// Admits a call as the route that does the same would.
+    /// Admits a call in the same way as the corresponding route.
     func admit(
         _ caller: Caller, to admission: Admission, _ trace: inout RequestTrace
     ) throws(APIError) -> AdmittedTenant {
@@ -106,7 +106,8 @@ struct MCPRoute: AnsweringRoute {
 
     /// Performs a tool call.
     ///
-    /// Errors that other arguments or a pause would avoid are returned as results, because the model sees only results.
+    /// Errors that can be avoided with other arguments or a pause are returned as results, because the model sees only
+    /// results.
     private func run(
         _ call: MCPCall, _ caller: Caller, _ trace: inout RequestTrace
     ) async -> Reply {
@@ -167,7 +168,7 @@ struct MCPRoute: AnsweringRoute {
 }
 
 extension Reply {
-    /// The response with an MCP answer.
+    /// The HTTP response with an MCP reply.
     fileprivate init(_ reply: MCPReply, code: ErrorCode? = nil) {
         self.init(status: reply.status, body: reply.body?.encoded() ?? [])
         self.code = code
@@ -175,7 +176,7 @@ extension Reply {
 }
 
 extension ErrorCode {
-    /// The code in the log for a message that MCP refuses; `nil` on success.
+    /// The error code to log for a message that MCP refuses; `nil` on success.
     fileprivate init?(mcpStatus status: Int) {
         switch status {
         case ..<400: return nil

@@ -2,15 +2,15 @@ import HTTPServer
 import JSON
 import Storage
 
-/// The removal of something of a secret that has an ID or a name.
+/// The removal of a secret's access token or schedule, by its ID or name.
 ///
-/// Commands make it themselves or, if only the running relay may change the database, send it to the admin listener, as
-/// the console does (docs/design/security.md).
+/// Commands perform the removal themselves or, if only the running relay may change the database, send it to the admin
+/// listener, as the console does (docs/design/security.md).
 enum NamedRemoval: Sendable {
     case accessToken(UUIDv7)
     case schedule(ScheduleReference)
 
-    /// The member of the response with the number of removed rows, also the word of messages.
+    /// The response's member with the number of removed rows; also used in messages.
     var verb: StaticString {
         switch self {
         case .accessToken: "revoked"
@@ -26,7 +26,7 @@ enum NamedRemoval: Sendable {
         }
     }
 
-    /// Removes it; false if it wasn't there.
+    /// Performs the removal; returns false if there was nothing to remove.
     func make(in storage: any Storage, of key: SecretKey) async throws(StorageError) -> Bool {
         switch self {
         case .accessToken(let id): try await storage.revokeAccessToken(id, of: key)
@@ -34,7 +34,7 @@ enum NamedRemoval: Sendable {
         }
     }
 
-    /// Writes the members of a request that name it.
+    /// Writes the request members that identify what to remove.
     func write(to writer: inout JSON.Writer) {
         switch self {
         case .accessToken(let id): writer.member("tokenID", id.text)
@@ -43,7 +43,7 @@ enum NamedRemoval: Sendable {
         }
     }
 
-    /// Logs that it was made.
+    /// Logs the removal.
     fileprivate func note(_ wasThere: Bool, of key: SecretKey, in log: Log) {
         let (event, rows): (StaticString, StaticString) =
             switch self {
@@ -60,7 +60,7 @@ struct NamedRemovals: Sendable {
     let hasher: SecretHasher
     let log: Log
 
-    /// Removes what the request names.
+    /// Performs the removal that the request describes.
     func answer(
         _ request: Request, _ read: (RequestFields) throws(APIError) -> NamedRemoval
     ) async -> Response {

@@ -11,9 +11,9 @@ struct NotifyRequest: RequestBody {
     let deviceToken: DeviceToken?
     let content: NotificationContent
     let eventID: String?
-    /// Whether to respond before it is sent.
+    /// Whether to respond before the notification is sent.
     let isAsync: Bool
-    /// How it is repeated until it is acknowledged.
+    /// How the notification is repeated until it is acknowledged.
     let repetition: Repetition?
 
     init(_ fields: RequestFields, _ rules: RequestRules, at _: EpochMilliseconds) throws(APIError) {
@@ -28,13 +28,13 @@ struct NotifyRequest: RequestBody {
     }
 }
 
-/// `POST /v1/notify`: pushes a notification to all devices of a secret, or to one.
+/// `POST /v1/notify`: pushes a notification to all devices of a secret or to one of them.
 struct NotifyRoute: TenantRoute {
     static let admission = Admission.sending
     static let scope: AccessTokenScope? = .send
     let services: LoopServices
 
-    /// Responds when every device has an outcome, or at the event's deadline.
+    /// Responds when every device has an outcome or at the event's deadline.
     func answer(
         _ wanted: NotifyRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {

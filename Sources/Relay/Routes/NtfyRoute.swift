@@ -4,9 +4,9 @@ import JSON
 import Programs
 import Storage
 
-/// ntfy's publish (https://docs.ntfy.sh/publish): `POST` or `PUT /<topic>` with a text, and `POST /` with JSON.
+/// ntfy's publish request (https://docs.ntfy.sh/publish): `POST` or `PUT /<topic>` with text, or `POST /` with JSON.
 ///
-/// The topic is the notification's kind and thread.
+/// The topic becomes the notification's kind and thread.
 struct NtfyRoute: DoorRoute {
     let services: LoopServices
 
@@ -31,7 +31,7 @@ struct NtfyRoute: DoorRoute {
             return parameters[names]
         }
         try refuseUnsupported(value("email", "e-mail", "mail", "e"), value("call"), parameters, request.body)
-        // A text in a parameter has line feeds as \n.
+        // Text in a parameter contains line feeds as \n.
         if let text = object.members.isEmpty ? parameters[["message", "m"]] : nil {
             body = text.split(separator: #"\n"#, omittingEmptySubsequences: false).joined(separator: "\n")
         }
@@ -80,7 +80,7 @@ struct NtfyRoute: DoorRoute {
     static func refused(_ error: APIError, at _: EpochMilliseconds) -> JSON.Value {
         let status = error.code.status
         return [
-            // ntfy's codes are the status and two digits.
+            // ntfy's error codes are the status followed by two digits.
             "code": .int(status == 400 ? 40_000 : status * 100 + 1), "http": .int(status),
             "error": .string(error.sentence), "link": "https://docs.ntfy.sh/publish/",
         ]
@@ -89,15 +89,15 @@ struct NtfyRoute: DoorRoute {
     private static func refuseUnsupported(
         _ email: String?, _ call: String?, _ parameters: Parameters, _ body: [UInt8]
     ) throws(APIError) {
-        if email != nil { throw APIError(.invalidField, hint: "This relay sends no email.") }
-        if call != nil { throw APIError(.invalidField, hint: "This relay makes no calls.") }
+        if email != nil { throw APIError(.invalidField, hint: "This relay doesn't send email.") }
+        if call != nil { throw APIError(.invalidField, hint: "This relay doesn't make phone calls.") }
         guard parameters[["filename", "file", "f"]] == nil, String(validating: body, as: UTF8.self) != nil
         else {
-            throw APIError(.invalidField, hint: "This relay takes no files; attach a link.")
+            throw APIError(.invalidField, hint: "This relay doesn't accept files; send a link instead.")
         }
     }
 
-    /// 1 to 5; 3 is the default.
+    /// Parses a priority, 1 to 5; 3 is the default.
     private static func priority(_ text: String?) throws(APIError) -> Int {
         switch text?.lowercased() {
         case nil, "3", "default": return 3
@@ -109,7 +109,7 @@ struct NtfyRoute: DoorRoute {
         }
     }
 
-    /// A Unix time, or a duration such as `30m` or `2 days`.
+    /// Parses a Unix time, or a duration such as `30m` or `2 days`.
     private static func time(_ text: String) throws(APIError) -> DoorMessage.Time {
         let digits = text.prefix { ("0"..."9").contains($0) }
         guard let number = Int(digits), number < 1 << 40 else {
@@ -127,7 +127,7 @@ struct NtfyRoute: DoorRoute {
         }
     }
 
-    /// ntfy's parameters: header fields, with or without `X-`, or else values of the query.
+    /// ntfy's parameters: header fields, with or without `X-`, or otherwise query parameters.
     private struct Parameters {
         private let headers: Headers
         private let query: FormValues
@@ -140,14 +140,14 @@ struct NtfyRoute: DoorRoute {
         subscript(_ names: [String]) -> String? {
             for name in names {
                 guard let text = headers["X-" + name] ?? headers[name], !text.isEmpty else { continue }
-                // HTTP's own field of that name (RFC 9218), which browsers and some libraries send.
+                // Skips HTTP's own field of that name (RFC 9218), which browsers and some libraries send.
                 if name.lowercased() == "priority", text == "i" || text.hasPrefix("u=") { continue }
                 return text.decodedWords
             }
             return names.lazy.compactMap { query[$0] ?? query["x-" + $0] }.first
         }
 
-        /// The token of `?auth=`, a header's value as base64url.
+        /// The token in `?auth=`, the value of an `Authorization` header as base64url.
         var authorization: String? {
             guard let bytes = query["auth"].flatMap({ Base64.decode(Array($0.utf8)) }) else { return nil }
             return NtfyRoute.token(authorization: String(decoding: bytes, as: UTF8.self))
@@ -156,7 +156,7 @@ struct NtfyRoute: DoorRoute {
 }
 
 extension DoorMessage {
-    /// The tags that ntfy's apps show as emojis, of those that scripts use most.
+    /// The most common tags among those that ntfy's apps show as emojis.
     private static let emojis = [
         "warning": "⚠️", "rotating_light": "🚨", "tada": "🎉", "white_check_mark": "✅", "heavy_check_mark": "✔️",
         "x": "❌", "no_entry": "⛔", "skull": "💀", "computer": "💻", "+1": "👍", "-1": "👎", "loudspeaker": "📢",
@@ -164,7 +164,7 @@ extension DoorMessage {
         "red_circle": "🔴",
     ]
 
-    /// Shows known tags as emojis before the title or the text, and gives the others to the app.
+    /// Shows known tags as emojis before the title or the text, and passes the others to the app.
     fileprivate mutating func show(tags: [String]) {
         let shown = tags.compactMap { Self.emojis[$0] }.joined(separator: " ")
         let others = tags.filter { !$0.isEmpty && Self.emojis[$0] == nil }
@@ -173,7 +173,7 @@ extension DoorMessage {
         if let title { self.title = shown + " " + title } else { body = shown + " " + body }
     }
 
-    /// Opens the link of the first `view` action, unless there is one already; others have no effect.
+    /// Uses the link of the first `view` action, unless the message already has a link; other actions have no effect.
     fileprivate mutating func use(actions listed: [JSON.Value]?, _ text: String?) {
         var links: [String?] = []
         if let listed {
@@ -200,7 +200,7 @@ extension StringProtocol {
 }
 
 extension String {
-    /// A header's text with its encoded words decoded (RFC 2047), of which ntfy's clients send base64 in UTF-8.
+    /// A header's text with its encoded words decoded (RFC 2047); ntfy's clients send them as base64 in UTF-8.
     fileprivate var decodedWords: String {
         let words = split(separator: " ").map { word -> String? in
             guard word.lowercased().hasPrefix("=?utf-8?b?"), word.hasSuffix("?=") else { return nil }
@@ -208,7 +208,7 @@ extension String {
                 String(decoding: $0, as: UTF8.self)
             }
         }
-        // Spaces between encoded words are no text.
+        // Spaces between encoded words aren't part of the text.
         return !words.isEmpty && !words.contains(nil) ? words.compactMap(\.self).joined() : self
     }
 }

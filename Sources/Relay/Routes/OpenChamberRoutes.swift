@@ -5,7 +5,7 @@ import Network
 import Programs
 import Storage
 
-/// A request that OpenChamber's servers make to its push relay, for the one app that the operator named.
+/// A request that OpenChamber's servers make to their push relay, for the one app that the operator configured.
 ///
 /// Source: apns-runtime.js and APNS.md of https://github.com/openchamber/openchamber.
 protocol OpenChamberRoute: AnsweringRoute {
@@ -33,7 +33,7 @@ extension OpenChamberRoute {
     }
 }
 
-/// `POST /v1/push/register-token`: registers a phone for the server that signs.
+/// `POST /v1/push/register-token`: registers a phone for the server that signed the request.
 struct OpenChamberRegisterRoute: OpenChamberRoute {
     let services: LoopServices
 
@@ -45,7 +45,7 @@ struct OpenChamberRegisterRoute: OpenChamberRoute {
         try route.precheck(request)
         let body = try SignedRequest(request)
         guard let token = body.members["token"]?.string else {
-            throw APIError(.missingField, hint: "token must be a text.")
+            throw APIError(.missingField, hint: "token must be a string.")
         }
         let platform = body.members["platform"]
         guard platform == nil || platform == "ios" else {
@@ -58,12 +58,12 @@ struct OpenChamberRegisterRoute: OpenChamberRoute {
         fields[RequestField.apnsEnvironment.rawValue] = .string(environment.rawValue)
         let wanted = try RegisterRequest(
             RequestFields(fields), services.rules, at: services.shared.clock.now)
-        // Versions without Android sign the token alone.
+        // Versions of OpenChamber without Android support sign only the token.
         let text = platform == nil ? token : "\(token).ios"
         let sender = try body.sender(signing: text, to: .registering, services, &trace)
         let tenant = try services.admit(
             sender.secret, to: .registering, request, started, device: wanted.deviceToken, &trace)
-        // Their servers take a 202 for a registration, and then drop the phone.
+        // OpenChamber's servers mistake a 202 for a registration and then drop the phone.
         if services.shared.registration.challengeCodes != nil,
             try await !services.devices(of: tenant.key).contains(where: wanted.names)
         {
@@ -75,7 +75,7 @@ struct OpenChamberRegisterRoute: OpenChamberRoute {
     }
 }
 
-/// `POST /v1/push/send`: rings those of the phones that the server that signs has registered.
+/// `POST /v1/push/send`: notifies the listed phones that the signing server has registered.
 struct OpenChamberSendRoute: OpenChamberRoute {
     let services: LoopServices
 
@@ -94,14 +94,14 @@ struct OpenChamberSendRoute: OpenChamberRoute {
             try tenant.countAsUnknown()
             return Reply(body: wanted.results(registered: [], DispatchReport([])))
         }
-        // Only the signature's text may name the event: a signature can be changed and stay valid, and the rest of the
-        // body isn't signed. So a text that was signed once rings once.
+        // The event's ID may depend only on the signed text: a signature can be changed and stay valid, and the rest of
+        // the body isn't signed. So the same signed text notifies only once.
         let dispatch = Dispatch(
             tenant: tenant.key, content: wanted.content, audience: audience,
             origin: .request(eventID: "openchamber-" + Digest256(of: sender.signed).hex),
             at: services.shared.clock.now)
         let report = try await dispatcher.send(dispatch, to: devices, started, &trace).report
-        // Which of them the push services no longer know.
+        // Read again to find the phones that the push services no longer know.
         let left = report.failed == 0 ? devices : (try? await services.devices(of: tenant.key)) ?? devices
         return Reply(body: wanted.results(registered: left, report))
     }
@@ -112,7 +112,7 @@ struct OpenChamberMessage: Sendable {
     /// The phones, as sent and as the relay stores them.
     let tokens: [(text: String, token: DeviceToken)]
     let content: NotificationContent
-    /// What is signed besides the time.
+    /// The text that is signed in addition to the time.
     let signedText: String
 
     /// Checks all members except those of the signature.
@@ -126,12 +126,13 @@ struct OpenChamberMessage: Sendable {
                 .invalidField,
                 hint: "tokens must be 1 to \(Bounds.openChamberTokensMax) tokens in hexadecimal.")
         }
-        // As title, the platform's name would make the text that registers a phone valid here, too.
-        // Half a surrogate pair is signed as the U+FFFD that stands for it.
+        // If the title were the platform's name, the text that registers a phone would be valid here as well. Half a
+        // surrogate pair is signed as the U+FFFD that replaces it.
         guard let title = members["title"]?.text, !title.isEmpty, title != "ios" else {
-            throw APIError(.invalidField, hint: "title must be a text.")
+            throw APIError(.invalidField, hint: "title must be a non-empty string.")
         }
-        // The relay knows better: their servers send the same for every phone.
+        // The value isn't used: OpenChamber's servers send the same environment for every phone, and the relay knows
+        // the right one.
         guard DeviceEnvironment(rawValue: members["env"]?.string ?? "sandbox") != nil else {
             throw APIError(.invalidField, hint: "env must be sandbox or production.")
         }
@@ -150,7 +151,7 @@ struct OpenChamberMessage: Sendable {
         signedText = "\(tokens.map(\.text).sorted().joined(separator: ",")).\(title)"
     }
 
-    /// The answer: which of the phones the server should forget.
+    /// The response: for each phone, whether it was notified and whether the server should forget it.
     func results(registered devices: [Device], _ report: DispatchReport) -> [UInt8] {
         let known = Set(devices.compactMap { DeviceToken($0.token) })
         let failed = report.deliveries.compactMap { delivery in

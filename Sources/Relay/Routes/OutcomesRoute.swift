@@ -6,7 +6,7 @@ import Storage
 
 /// A validated `POST /v1/outcomes`.
 struct OutcomesRequest: PlainRequestBody {
-    /// The last outcome that the sender has seen, or the time from which on it wants them.
+    /// The last outcome that the sender has seen, or the time from which it wants outcomes.
     let position: OutcomePosition
     let limit: Int
     let timeout: Duration
@@ -25,13 +25,13 @@ struct OutcomesRequest: PlainRequestBody {
     }
 }
 
-/// `POST /v1/outcomes`: lists what became of what the secret sent, and waits until there is something.
+/// `POST /v1/outcomes`: lists the outcomes of the secret's sends, and waits until there are some.
 struct OutcomesRoute: TenantRoute {
     static let admission = Admission.sending
     static let scope: AccessTokenScope? = .read
     let services: LoopServices
 
-    /// Reads a page; without any outcome, looks again until the request's timeout.
+    /// Reads a page; if there are no outcomes, keeps checking until the request's timeout.
     func answer(
         _ wanted: OutcomesRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {
@@ -46,7 +46,7 @@ struct OutcomesRoute: TenantRoute {
         if !found.isEmpty || !devices.isEmpty { services.noteKnown() }
         if found.isEmpty {
             if devices.isEmpty {
-                // Strangers must not be able to take up waits.
+                // Strangers must not be able to use up waits.
                 try tenant.countAsUnknown()
             } else if wanted.timeout > .zero {
                 let later = try await services.shared.replies.wait(
@@ -65,7 +65,8 @@ struct OutcomesRoute: TenantRoute {
         _ wanted: OutcomesRequest, _ key: SecretKey
     ) async throws(APIError) -> [FinalOutcome]? {
         let shared = services.shared
-        // What this relay hasn't written yet comes before what it lists later.
+        // Outcomes that this relay hasn't written yet must come before later ones, so only outcomes older than those
+        // are listed.
         let times = [
             shared.clock.now - shared.limits.outcomeSettleTime.inMilliseconds,
             shared.deliveryLog.unwrittenSince,
@@ -87,7 +88,7 @@ struct OutcomePage {
     let outcomes: [FinalOutcome]
     /// Where the next page begins if this one is empty.
     let after: OutcomePosition
-    /// The devices that the secret has now.
+    /// The secret's current devices.
     let devices: [Device]
 
     /// As many outcomes as fit into ``Bounds/historyPageBytesMax``, at least one, and the next page's cursor.
@@ -125,7 +126,7 @@ extension FinalOutcome {
             writer.member("at", Timestamp(position.time).text)
             writer.member("status", push.status.rawValue)
             if let error = push.error { writer.member("reason", error) }
-            // Without a device, nothing was sent; a push that couldn't be made has an ID, too.
+            // Without a device, nothing was sent; even a push that couldn't be created has an ID.
             if let device = push.deviceID {
                 writer.member("apnsID", push.id)
                 if let token = tokens[device] {
@@ -168,14 +169,14 @@ extension OutcomePosition {
             guard let high, case .some(let low?) = digits.popFirst() else { return nil }
             id.append(UInt8(16 * high + low))
         }
-        // The column of log rows' IDs has only ASCII.
+        // The column with the log rows' IDs contains only ASCII.
         guard let text = String(validating: id, as: UTF8.self), !id.contains(0),
             kind != .push || id.allSatisfy({ $0 < 0x80 })
         else { return nil }
         self.init(time: EpochMilliseconds(time), kind: kind, id: text, number: number)
     }
 
-    /// The text for the sender.
+    /// The position as text for the sender.
     var cursor: String {
         let digits = id.utf8.flatMap { [Self.digits[Int($0 >> 4)], Self.digits[Int($0 & 15)]] }
         return "\(time)-\(kind.rawValue)-\(number)-" + String(decoding: digits, as: UTF8.self)
@@ -183,7 +184,7 @@ extension OutcomePosition {
 
     private static let digits = Array("0123456789abcdef".utf8)
 
-    /// Digits only: `Int` also takes a sign.
+    /// Accepts only digits, because `Int` would also accept a sign.
     private static func number(_ text: Substring) -> Int? {
         text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(text) : nil
     }

@@ -18,13 +18,14 @@ struct PresenceRequest: PlainRequestBody {
     }
 }
 
-/// `POST /v1/presence`: a person looks at their agents, so completed runs needn't ring.
+/// `POST /v1/presence`: reports that a person is looking at their agents, so notifications of completed runs needn't
+/// alert them.
 struct PresenceRoute: TenantRoute {
     static let admission = Admission.registering
     let services: LoopServices
 
-    /// Stores until when, beside the preferences of the device or of another one of the secret: every sender reads them
-    /// anyway, at any relay.
+    /// Stores the time until which the person is looking, next to the preferences of the device or of another device of
+    /// the secret: every relay reads those before sending anyway.
     func answer(
         _ wanted: PresenceRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {
@@ -35,7 +36,8 @@ struct PresenceRoute: TenantRoute {
             let own = devices.first { device in
                 wanted.installationID != nil && device.details.installationID == wanted.installationID
             }
-            // Who isn't registered shares a device's time, and can't end what that device reported.
+            // A device that isn't registered shares another device's time, and can't end a time that the other device
+            // reported.
             let device = own ?? (wanted.duration > .zero ? devices.first : nil)
             if let device {
                 let end =
@@ -53,7 +55,8 @@ struct PresenceRoute: TenantRoute {
         return .ok
     }
 
-    /// A report is left out if the device registers at the same time: the app repeats it within a minute.
+    /// Stores a device's time; a report is dropped if the device registers at the same time, but the app repeats it
+    /// within a minute.
     private func store(
         _ end: EpochMilliseconds?, for device: Device, isOwn: Bool
     ) async throws(StorageError) {

@@ -8,14 +8,14 @@ import Storage
 struct ReadyRoute: AnsweringRoute {
     let services: LoopServices
 
-    /// Returns a result at most a second old, because the route is public.
+    /// Returns a result that is at most a second old; it is cached because the route is public.
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
         await services.shared.checkReadiness().reply
     }
 }
 
 extension Services {
-    /// Checks the database and the APNs credentials, at most once a second for all loops.
+    /// Checks the relay's readiness, at most once a second for all loops.
     func checkReadiness() async -> Readiness {
         await readiness.value(at: monotonic(), lifetime: Bounds.readinessCacheTime) { await readinessNow() }
     }
@@ -38,7 +38,7 @@ extension Services {
             readiness.queue = Readiness.unknown
             readiness.clock = Readiness.unknown
             log(.warning, "storage.unavailable", [.storageError(error)])
-            // Also makes the log report the recovery.
+            // This also logs the recovery.
             writes.note(error)
         }
         return readiness
@@ -46,7 +46,7 @@ extension Services {
 }
 
 extension Readiness {
-    /// The response: 200 or 503, both with the checks by name.
+    /// The response: 200 or 503, each with the checks by name.
     var reply: Reply {
         let error = APIError(.notReady)
         var writer = JSON.Writer()

@@ -50,7 +50,7 @@ struct RegisterRoute: TenantRoute {
         return Reply(ignored: wanted.ignored)
     }
 
-    /// The details to store: a stored subscription keeps the key that it was made with.
+    /// The details to store; a stored subscription keeps the key that it was made with.
     private func details(
         _ wanted: RegisterRequest, _ key: SecretKey
     ) async throws(APIError) -> DeviceDetails {
@@ -72,12 +72,12 @@ struct RegisterRoute: TenantRoute {
         throw APIError(.unauthorized)
     }
 
-    /// Decides about a registration; a device that is already registered is granted.
+    /// Decides about a registration; a device that is already registered is accepted.
     ///
-    /// A device that is new under its secret counts against its address and its token, and is challenged if
-    /// configured. A secret with devices may be shorter: apps registered under it before this relay had a
-    /// minimum. A device that changes its app is new; otherwise it could register under an app that doesn't
-    /// exist and then move.
+    /// A device that is new under its secret counts against its address and its token, and is challenged if configured.
+    /// A secret with devices may be shorter than the minimum, because apps may have registered under it before this
+    /// relay had a minimum. A device that changes its app is new; otherwise it could register under an app that doesn't
+    /// exist and then switch.
     private func admission(
         of wanted: RegisterRequest, _ tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> Decision {
@@ -102,7 +102,7 @@ struct RegisterRoute: TenantRoute {
         guard !devices.isEmpty || !isSecretWeak else {
             throw APIError(
                 .weakSecret, field: .secret,
-                hint: "It must have at least \(services.rules.secretBytesMin) bytes.")
+                hint: "It must be at least \(services.rules.secretBytesMin) bytes long.")
         }
         // An installation's new token replaces the old one.
         let replaced = devices.first(where: wanted.replaces)
@@ -142,7 +142,7 @@ struct RegisterRoute: TenantRoute {
             ])
     }
 
-    /// Registers the device, and removes its row with the unfolded token, which would otherwise get a second push.
+    /// Registers the device and removes its row with the unfolded token, which would otherwise get a second push.
     private func register(
         _ registration: Registration, under key: SecretKey, replacing unfolded: String?
     ) async throws(StorageError) -> RegistrationResult {

@@ -18,7 +18,7 @@ struct ReplyResultRequest: PlainRequestBody {
         if sealed != nil, outcome != nil || reason != nil {
             throw APIError(
                 .invalidField, field: outcome == nil ? .replyReason : .replyOutcome,
-                hint: "A sealed result must not have it, because the relay could read it.")
+                hint: "It is not allowed in a sealed result, because the relay could read it.")
         }
         result = ReplyResult(outcome: outcome?.rawValue, reason: reason, sealed: sealed?.text)
     }
@@ -34,12 +34,12 @@ extension RequestFields {
     }
 }
 
-/// `POST /v1/reply/result`: keeps the result of the reply to an event for the phones.
+/// `POST /v1/reply/result`: stores the result of the reply to an event for the phones.
 struct ReplyResultRoute: TenantRoute {
     static let admission = Admission.sending
     let services: LoopServices
 
-    /// Stores the result if it is the event's first one, and returns the one that is stored.
+    /// Stores the result if it is the event's first, and returns the stored result.
     func answer(
         _ wanted: ReplyResultRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {
@@ -66,7 +66,7 @@ struct ReplyResultRoute: TenantRoute {
 }
 
 extension Acknowledgement {
-    /// Writes the member `result`, if there is a result.
+    /// Writes the member `result` if there is a result.
     func writeResult(to writer: inout JSON.Writer) {
         guard let result, let resultAt else { return }
         writer.name("result")

@@ -7,7 +7,7 @@ import Storage
 /// A validated `POST /v1/ack`.
 struct AcknowledgeRequest: PlainRequestBody {
     let eventID: String
-    /// Whether the apps are to remove the event's notification.
+    /// Whether apps should remove the event's notification.
     let clears: Bool
 
     init(_ fields: RequestFields) throws(APIError) {
@@ -32,7 +32,7 @@ struct ReplyRequest: PlainRequestBody {
         guard text == nil || sealed == nil else {
             throw APIError(
                 .invalidField, field: .replyText,
-                hint: "A sealed reply must not have it, because the relay could read it.")
+                hint: "It is not allowed in a sealed reply, because the relay could read it.")
         }
         reply = EventReply(action: action, text: text, sealed: sealed?.text)
         timeout = .seconds(try fields.integer(.waitTimeout, in: 0...Bounds.replyWaitSecondsMax) ?? 0)
@@ -59,13 +59,13 @@ extension RequestFields {
     }
 }
 
-/// `POST /v1/ack`: records that somebody has seen an event.
+/// `POST /v1/ack`: records that someone has seen an event.
 struct AcknowledgeRoute: TenantRoute {
     static let admission = Admission.registering
     static let scope: AccessTokenScope? = .reply
     let services: LoopServices
 
-    /// Stores the acknowledgement, then has the notification removed; repeating it changes nothing.
+    /// Stores the acknowledgement, then makes apps remove the notification; repeating the request changes nothing.
     func answer(
         _ wanted: AcknowledgeRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {
@@ -82,13 +82,13 @@ struct AcknowledgeRoute: TenantRoute {
     }
 }
 
-/// `POST /v1/reply`: keeps a person's reply to an event for its sender, and returns its result.
+/// `POST /v1/reply`: stores a person's reply to an event for its sender, and returns the reply's result.
 struct ReplyRoute: TenantRoute {
     static let admission = Admission.registering
     static let scope: AccessTokenScope? = .reply
     let services: LoopServices
 
-    /// Stores the reply if it is the event's first one; an equal one can be repeated to ask for its result.
+    /// Stores the reply if it is the event's first; sending an equal reply again returns its result.
     func answer(
         _ wanted: ReplyRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {
@@ -106,7 +106,7 @@ struct ReplyRoute: TenantRoute {
         }
     }
 
-    /// The response, with the result if there is one in time.
+    /// The response, including the result if it arrives in time.
     private func reply(
         _ stored: Acknowledgement, to event: EventName, within limit: Duration
     ) async -> Reply {
@@ -147,7 +147,7 @@ struct ReplyWaitRoute: TenantRoute {
         } catch {
             throw APIError(error)
         }
-        // Strangers must not be able to take up waits, and without a device nobody can reply.
+        // Strangers must not be able to use up waits, and without a device nobody can reply.
         guard hasDevice else { throw try tenant.unknownEvent() }
         services.noteKnown()
         guard known?.reply == nil, wanted.timeout > .zero else { return reply(known, &trace) }
@@ -203,7 +203,7 @@ extension LoopServices {
 }
 
 extension AdmittedTenant {
-    /// The error for an event that the tenant didn't send, which a guessed secret gets, too.
+    /// The error for an event that the tenant didn't send; a guessed secret gets the same error.
     func unknownEvent() throws(APIError) -> APIError {
         try countAsUnknown()
         return APIError(.unknownEvent, field: .eventID)
@@ -211,7 +211,7 @@ extension AdmittedTenant {
 }
 
 extension Reply {
-    /// Success, with a time.
+    /// A success response with a time.
     fileprivate init(time: EpochMilliseconds, as name: StaticString) {
         var writer = JSON.Writer()
         writer.beginObject()

@@ -2,7 +2,7 @@ import APNs
 import WebPush
 
 extension RequestFields {
-    /// The device in `webPush`; `nil` if there is none.
+    /// Reads the device in `webPush`; `nil` if there is none.
     func webPush(_ rules: RequestRules) throws(APIError) -> WebPushDevice? {
         guard let fields = try object(.webPush) else { return nil }
         guard let keys = rules.webPush else { throw APIError(.webPushOff, field: .webPush) }
@@ -26,9 +26,9 @@ extension RequestFields {
         }
     }
 
-    /// What takes the place of the device token of the endpoint in `webPush`; `nil` if there is none.
+    /// The text that stands for a device token, made from the endpoint in `webPush`; `nil` if there is none.
     ///
-    /// The push service needn't be allowed any more.
+    /// The endpoint's push service needn't still be allowed.
     func webPushToken() throws(APIError) -> DeviceToken? {
         guard let fields = try object(.webPush) else { return nil }
         try refuseAPNs()
@@ -40,13 +40,13 @@ extension RequestFields {
         }
     }
 
-    /// A device has one transport.
+    /// Refuses fields for APNs, because a device has only one transport.
     private func refuseAPNs() throws(APIError) {
         let fields: [RequestField] = [
             .deviceToken, .bundleID, .apnsEnvironment, .pushToStartToken, .widgetPushToken, .controlPushToken,
         ]
         for field in fields where has(field) {
-            throw APIError(.invalidField, field: field, hint: "Next to webPush, it must be absent.")
+            throw APIError(.invalidField, field: field, hint: "It is not allowed together with webPush.")
         }
     }
 

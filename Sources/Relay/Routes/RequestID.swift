@@ -10,7 +10,7 @@ enum RequestID {
         return make(using: &generator)
     }
 
-    /// Sixteen lower-case hexadecimal characters.
+    /// Creates an identifier: sixteen lower-case hexadecimal characters.
     static func make(using generator: inout some RandomNumberGenerator) -> String {
         let number = generator.next()
         return String(unsafeUninitializedCapacity: 16) { buffer in

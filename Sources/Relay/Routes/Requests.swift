@@ -13,11 +13,11 @@ struct RegisterRequest: RequestBody {
     let bundleID: APNs.Topic
     let environment: DeviceEnvironment
     let details: DeviceDetails
-    /// The preferences that have no effect, because the relay doesn't know their value.
+    /// The preferences that have no effect, because the relay doesn't know their values.
     let ignored: [RequestField]
     /// The code that the relay pushed to the device.
     let challengeCode: String?
-    /// Its tokens for Live Activities, widgets and controls.
+    /// The device's tokens for Live Activities, widgets and controls.
     let tokens: PushTokenWishes
 
     var tracedToken: DeviceToken? { deviceToken }
@@ -65,7 +65,7 @@ struct RegisterRequest: RequestBody {
         tokens = webPush == nil ? try PushTokenWishes(fields) : PushTokenWishes()
     }
 
-    /// The app and the environment, which a registration for Web Push doesn't have.
+    /// Reads the app and the environment, which a registration for Web Push doesn't have.
     private static func app(
         _ fields: RequestFields, _ rules: RequestRules
     ) throws(APIError) -> (APNs.Topic, DeviceEnvironment) {
@@ -89,7 +89,7 @@ struct RegisterRequest: RequestBody {
     }
 }
 
-/// A body of which only the secret counts.
+/// A body in which only the secret matters.
 struct SecretRequest: PlainRequestBody {
     init(_: RequestFields) {}
 }
@@ -115,9 +115,9 @@ struct UnregisterRequest: PlainRequestBody {
 struct EventRequest: RequestBody {
     let content: EventContent
     let eventID: String?
-    /// Whether to respond before it is sent.
+    /// Whether to respond before the event is sent.
     let isAsync: Bool
-    /// How it is repeated until it is acknowledged.
+    /// How the event is repeated until it is acknowledged.
     let repetition: Repetition?
 
     init(_ fields: RequestFields, _ rules: RequestRules, at _: EpochMilliseconds) throws(APIError) {
@@ -137,27 +137,29 @@ struct EventRequest: RequestBody {
 }
 
 extension RequestFields {
-    /// The secret of the body, or of the header; if both have one, they must be equal.
+    /// The secret in the body or in the header; if both contain one, they must be equal.
     func secret(orOf header: Secret?) throws(APIError) -> Secret {
         let lengths = 1...Bounds.secretBytesMax
         guard let header else { return Secret(try required(.secret) { lengths.contains($0.count) }) }
         guard lengths.contains(header.bytes.count) else {
             throw APIError(
                 .invalidField, field: .secret,
-                hint: "The one in the Authorization header must have 1 to \(Bounds.secretBytesMax) bytes.")
+                hint:
+                    "The secret in the Authorization header must be 1 to \(Bounds.secretBytesMax) bytes "
+                    + "long.")
         }
         guard let text = try optional(.secret) else { return header }
         guard Secret(text) == header else {
             throw APIError(
                 .invalidField, field: .secret,
-                hint: "The body's differs from the one in the Authorization header.")
+                hint: "The secret in the body differs from the one in the Authorization header.")
         }
         return header
     }
 
-    /// The token, and the text as sent if it differs.
+    /// The token, and the text as sent if that differs.
     ///
-    /// OpenCode's relay stored tokens as sent, so its rows may have the unfolded one.
+    /// OpenCode's relay stored tokens as sent, so its rows may contain the unfolded token.
     func deviceToken() throws(APIError) -> (DeviceToken, unfolded: String?) {
         let text = try required(.deviceToken)
         guard let token = DeviceToken(text) else {

@@ -41,7 +41,7 @@ struct Revocation: Sendable {
 }
 
 extension SecretHasher {
-    /// The key of an admin request's secret, or of its one hash.
+    /// The key for the secret, or for the single hash, in an admin request.
     func key(ofAdmin request: Request) throws(APIError) -> SecretKey {
         let fields = try RequestFields(body: request.body)
         if let value = try? JSON.parse(request.body, maxBytes: Bounds.requestBodyBytesMax)["secretHash"] {
@@ -71,7 +71,7 @@ extension Storage {
 }
 
 extension Holdings {
-    /// `{"ok":true,"devices":2,"pushes":0,"receipts":1}`, with the other numbers that aren't zero.
+    /// `{"ok":true,"devices":2,"pushes":0,"receipts":1}`, plus the other counts that aren't zero.
     var json: [UInt8] {
         var writer = JSON.Writer()
         writer.beginObject()
@@ -88,7 +88,7 @@ extension Holdings {
         return writer.finish()
     }
 
-    /// Parses such a text.
+    /// Parses the text that ``json`` returns.
     init?(json bytes: [UInt8]) {
         guard let value = try? JSON.parse(bytes, maxBytes: Bounds.requestBodyBytesMax),
             let devices = value["devices"]?.int, let pushes = value["pushes"]?.int,

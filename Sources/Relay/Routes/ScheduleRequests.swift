@@ -3,7 +3,7 @@ import JSON
 import Programs
 import Storage
 
-/// A validated `POST /v1/schedule/create`, except that its time may depend on the devices.
+/// A validated `POST /v1/schedule/create`, except for its time, which may depend on the devices.
 struct ScheduleRequest: RequestBody {
     /// When to send.
     enum Time: Sendable, Equatable {
@@ -14,9 +14,9 @@ struct ScheduleRequest: RequestBody {
     let content: StoredDispatch
     let time: Time
     let name: String?
-    /// Seconds within which a missed occurrence is still sent.
+    /// The number of seconds within which a missed occurrence is still sent.
     let lateBy: Int
-    /// Seconds over which occurrences are spread.
+    /// The number of seconds over which occurrences are spread.
     let window: Int
 
     /// Validates all fields except the secret, in the order of docs/reference/api.md; the content comes last.
@@ -28,7 +28,7 @@ struct ScheduleRequest: RequestBody {
         lateBy =
             try fields.integer(.scheduleLateBy, in: 0...Bounds.scheduleLateByMax)
             ?? Bounds.scheduleLateByDefault
-        // Unlike times of day, delays don't cluster at full hours, so there is nothing to spread.
+        // Unlike times of day, delays don't cluster on the hour, so there is nothing to spread.
         let windowDefault = fields.value(.scheduleIn) == nil ? Bounds.scheduleWindowDefault : 0
         window =
             try fields.integer(.scheduleWindow, in: 0...Bounds.scheduleWindowMax) ?? windowDefault
@@ -88,12 +88,12 @@ struct ScheduleRequest: RequestBody {
             guard let every = try fields.object(.every) else {
                 throw APIError(.missingField, field: .every)
             }
-            // In whole seconds, like local times.
+            // The start is in whole seconds, like local times.
             return .every(try Recurrence(every, start: now - now % 1000))
         }
     }
 
-    /// The first time at which it is sent.
+    /// The first time at which the content is sent.
     ///
     /// - Parameter zones: The names of the devices' time zones.
     func first(zones: [String], _ timeZones: TimeZones) throws(APIError) -> EpochMilliseconds {
@@ -136,7 +136,7 @@ struct ScheduleCancelRequest: PlainRequestBody {
 }
 
 extension ScheduleReference {
-    /// The schedule that a request names by `id` or `name`.
+    /// Reads which schedule a request refers to by `id` or `name`.
     init(_ fields: RequestFields) throws(APIError) {
         let id = try fields.optional(.scheduleID) { $0.string.flatMap { UUIDv7($0) } }
         let name = try fields.word(.scheduleName, most: Bounds.scheduleNameBytesMax)

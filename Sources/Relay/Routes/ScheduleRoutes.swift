@@ -9,7 +9,7 @@ struct ScheduleCreateRoute: TenantRoute {
     static let admission = Admission.sending
     let services: LoopServices
 
-    /// Responds when the schedule is stored.
+    /// Stores the schedule, then responds.
     func answer(
         _ wanted: ScheduleRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {
@@ -23,7 +23,7 @@ struct ScheduleCreateRoute: TenantRoute {
         return Reply(body: writer.finish())
     }
 
-    /// Stores a schedule, which counts as an event, because it will become one.
+    /// Stores a schedule, which counts as an event because it will become one.
     func create(
         _ wanted: ScheduleRequest, for tenant: AdmittedTenant
     ) async throws(APIError) -> Schedule {
@@ -69,7 +69,7 @@ struct ScheduleListRoute: TenantRoute {
         Reply(body: try await schedules(of: tenant, &trace).body)
     }
 
-    /// A secret's schedules, for anyone who knows it.
+    /// Reads a secret's schedules for anyone who knows the secret.
     func schedules(
         of tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> ScheduleList {
@@ -91,14 +91,14 @@ struct ScheduleCancelRoute: TenantRoute {
     static let admission = Admission.reading
     let services: LoopServices
 
-    /// Removes it, and returns how many there were: one or none.
+    /// Removes the schedule and returns how many were removed: one or none.
     func answer(
         _ wanted: ScheduleCancelRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {
         Reply("cancelled", try await cancel(wanted.reference, of: tenant, &trace))
     }
 
-    /// Removes a schedule; false if there was none.
+    /// Removes a schedule; returns false if there was none.
     func cancel(
         _ reference: ScheduleReference, of tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> Bool {
@@ -129,7 +129,7 @@ struct ScheduleList: Sendable {
 }
 
 extension Schedule {
-    /// What anyone who knows the secret may see, without texts.
+    /// The schedule as shown to anyone who knows the secret, without texts.
     var shown: JSON.Object {
         var object = JSON.Object()
         object["id"] = .string(id.text)

@@ -5,12 +5,12 @@ import Network
 import Programs
 import Storage
 
-/// A request that an OpenChamber server signed with its key, which plays the part of a secret.
+/// A request that an OpenChamber server signed with its key, which takes the place of a secret.
 struct SignedRequest: Sendable {
-    /// The body's members, of which the signature covers those in the text of ``sender(signing:to:_:_:)`` alone.
+    /// The body's members; the signature covers only those in the text given to ``sender(signing:to:_:_:)``.
     let members: JSON.Object
     private let request: Request
-    /// When it was signed, in milliseconds.
+    /// When the request was signed, in milliseconds.
     private let time: Int
     private let signature: [UInt8]
     private let publicKey: [UInt8]
@@ -36,10 +36,10 @@ struct SignedRequest: Sendable {
         value?.string.flatMap { Base64.decode(Array($0.utf8)) }.flatMap { $0.count == count ? $0 : nil }
     }
 
-    /// The server that signed its time and a text just now, and what exactly it signed.
+    /// Verifies that a server signed the time and a text recently; returns the server's secret and the signed bytes.
     ///
-    /// An address that sends too many wrong signatures has no more of them verified, and neither has a server that
-    /// would be refused.
+    /// No signature is verified for an address that has sent too many wrong ones, or for a server that would be
+    /// refused.
     func sender(
         signing text: String, to admission: Admission, _ services: LoopServices, _ trace: inout RequestTrace
     ) throws(APIError) -> (secret: Secret, signed: [UInt8]) {
@@ -64,7 +64,8 @@ struct SignedRequest: Sendable {
 
     /// The secret that stands for a public key.
     ///
-    /// No other request can name it: a header has no NUL, and JSON's texts are UTF-8, in which there is no FF.
+    /// No other request can contain this secret: headers contain no NUL, and JSON strings are UTF-8, which never
+    /// contains FF.
     static func secret(of publicKey: [UInt8]) -> Secret {
         Secret([0x00, 0xFF] + Array("openchamber ".utf8) + publicKey)
     }

@@ -8,16 +8,16 @@ import Storage
 ///
 /// Created per request, on its loop.
 protocol AnsweringRoute: SendableMetatype {
-    /// The route on a loop's services.
+    /// Creates the route on a loop's services.
     init(services: LoopServices)
 
     /// Returns the response; `trace` collects details for the log line.
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply
 
-    /// The response to a request that it refused.
+    /// The response to a request that the route refused.
     func reply(to error: APIError) -> Reply
 
-    /// Whether it decodes bodies with this content coding (RFC 9110, section 8.4).
+    /// Whether the route decodes bodies with this content coding (RFC 9110, section 8.4).
     static func decodes(_ coding: String) -> Bool
 }
 
@@ -26,20 +26,20 @@ extension AnsweringRoute {
     func reply(to error: APIError) -> Reply { Reply(error) }
 }
 
-/// A route that serves the tenant whose secret the request has.
+/// A route that serves the tenant whose secret the request contains.
 ///
-/// All of its requests pass the same stage: the body is read, the secret found, the fields validated, and the tenant
-/// admitted. The route says only how.
+/// All requests pass the same stage: the body is read, the secret found, the fields validated, and the tenant admitted.
+/// The route only configures this stage.
 protocol TenantRoute: AnsweringRoute {
     /// The validated body.
     associatedtype Wanted: RequestBody
 
     /// The loop's services.
     var services: LoopServices { get }
-    /// Who is admitted, and how often.
+    /// Which tenants are admitted, and how often.
     static var admission: Admission { get }
 
-    /// The scope of the access tokens that are admitted, besides the secret; `nil` if none are.
+    /// The scope of the access tokens that are admitted in addition to the secret; `nil` if none are.
     static var scope: AccessTokenScope? { get }
 
     /// How large and how deeply nested a body may be.
@@ -72,12 +72,12 @@ extension TenantRoute {
     }
 }
 
-/// A validated body of a request.
+/// A request's validated body.
 protocol RequestBody: Sendable {
     /// Validates the fields except the secret, in the order of docs/reference/api.md.
     init(_ fields: RequestFields, _ rules: RequestRules, at now: EpochMilliseconds) throws(APIError)
 
-    /// The token that the log shows.
+    /// The device token that is logged.
     var tracedToken: DeviceToken? { get }
 }
 

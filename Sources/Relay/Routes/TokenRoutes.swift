@@ -37,7 +37,7 @@ struct TokenRevokeRequest: PlainRequestBody {
     }
 }
 
-/// `POST /v1/token/create`: makes a token that admits to a part of what the secret admits to.
+/// `POST /v1/token/create`: creates a token that grants part of the access that the secret grants.
 struct TokenCreateRoute: TenantRoute {
     static let admission = Admission.registering
     let services: LoopServices
@@ -76,12 +76,12 @@ struct TokenCreateRoute: TenantRoute {
     }
 }
 
-/// `POST /v1/token/list`: lists a secret's tokens, never their texts.
+/// `POST /v1/token/list`: lists a secret's tokens, never their text.
 struct TokenListRoute: TenantRoute {
     static let admission = Admission.reading
     let services: LoopServices
 
-    /// Reads the tokens, including expired ones that aren't removed yet.
+    /// Reads the tokens, including expired ones that haven't been removed yet.
     func answer(
         _: SecretRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {
@@ -104,7 +104,7 @@ struct TokenRevokeRoute: TenantRoute {
     static let admission = Admission.reading
     let services: LoopServices
 
-    /// Removes it, and returns how many there were: one or none.
+    /// Removes the token and returns how many were removed: one or none.
     func answer(
         _ wanted: TokenRevokeRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {
@@ -121,7 +121,7 @@ struct TokenRevokeRoute: TenantRoute {
 }
 
 extension AccessToken {
-    /// What lists show.
+    /// The token as lists show it.
     var shown: JSON.Value {
         var object = JSON.Object()
         object["tokenID"] = .string(id.text)

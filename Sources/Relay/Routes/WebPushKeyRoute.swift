@@ -6,7 +6,7 @@ import WebPush
 struct WebPushKeyRoute: AnsweringRoute {
     let services: LoopServices
 
-    /// Returns the current key; clients compare it with the one of their subscription.
+    /// Returns the current key; clients compare it with their subscription's key.
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
         guard let keys = services.shared.webPush else { throw APIError(.webPushOff) }
         var writer = JSON.Writer()

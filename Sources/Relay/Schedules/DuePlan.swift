@@ -1,7 +1,7 @@
 import Programs
 import Storage
 
-/// The action for a due schedule in the time zones on which its rule depends: a pure function.
+/// The action for a due schedule in the time zones that its rule depends on: a pure function.
 enum DuePlan: Equatable {
     /// - Parameter zones: The names of the zones whose devices get the occurrence; `nil` for all devices.
     case plan(OccurrencePlan, zones: Set<String>?)
@@ -10,7 +10,7 @@ enum DuePlan: Equatable {
 
     /// - Parameters:
     ///   - zones: The names of the devices' zones, if the rule uses them.
-    ///   - timeZones: The system's.
+    ///   - timeZones: The system's time zones.
     init(
         of schedule: Schedule, _ rule: ScheduleRule, zones: [String], _ timeZones: TimeZones,
         at now: EpochMilliseconds
@@ -71,8 +71,9 @@ enum DuePlan: Equatable {
 extension Schedule {
     /// A time before ``nextAt`` after which no occurrence has been sent or skipped yet.
     ///
-    /// With the zone data of the time when the row was written, no occurrence lies between the two. New data may have
-    /// moved the next occurrence: later, so that it isn't due, or earlier, even before the row was last evaluated.
+    /// According to the zone data at the time when the row was written, no occurrence lies between the two. New data
+    /// may have moved the next occurrence: later, so that it isn't due, or earlier, even to a time before the row was
+    /// last evaluated.
     fileprivate var lastHandled: EpochMilliseconds {
         min(nextAt - 1, max(lastAt ?? 0, nextAt - Bounds.scheduleShiftMax.inMilliseconds))
     }

@@ -15,7 +15,7 @@ extension DueSchedules {
                 if try await storage.redate(schedule, to: redated) { count += 1 }
             }
             if count > 0 { services.shared.log(.warning, "schedules.misdated", [.count("schedules", count)]) }
-            // If other relays were faster, nothing is left, or the next round handles it.
+            // If other relays were faster, nothing is left or the next round handles the rest.
             guard found.count == limit, count > 0 else { return }
         }
     }

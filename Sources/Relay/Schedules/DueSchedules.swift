@@ -3,14 +3,14 @@ import Network
 import Programs
 import Storage
 
-/// The schedules that are due: sends them like requests, and advances their rows (docs/design/schedules.md).
+/// Sends the schedules that are due like requests, and advances their rows (docs/design/schedules.md).
 ///
 /// While nothing is scheduled, its worker makes one small query per ``Bounds/schedulePollInterval``.
 final class DueSchedules: DueWork {
     /// A schedule that this worker has leased.
     struct Leased {
         let claimed: ClaimedSchedule
-        /// When it was claimed.
+        /// When the schedule was claimed.
         let since: MonotonicTime
     }
 
@@ -20,12 +20,12 @@ final class DueSchedules: DueWork {
     private var waiting: [Leased] = []
     private var underWay = 0
     private var clock = ClockWatch()
-    /// Nothing is sent before this time, because the clock was set forward.
+    /// The time before which nothing is sent, because the clock was set forward.
     private var restsUntil: MonotonicTime?
     /// When schedules written by a clock that was ahead were last searched for; `nil` if a search is due.
     private var checkedAt: MonotonicTime?
 
-    /// The schedules of the services' database; none is sent before a ``DueWorker`` begins.
+    /// Creates the sender for the services' database; nothing is sent before a ``DueWorker`` begins.
     init(on services: LoopServices) {
         self.services = services
         sender = OccurrenceSender(services: services)
@@ -54,7 +54,7 @@ final class DueSchedules: DueWork {
 
     // MARK: Claiming
 
-    /// Whether the clock was set forward recently, so that it may soon be set back.
+    /// Whether the clock was set forward recently and may therefore soon be set back.
     private func isResting() -> Bool {
         let moment = moment
         let step = clock.step(to: now, at: moment)
@@ -65,7 +65,7 @@ final class DueSchedules: DueWork {
         return restsUntil != nil
     }
 
-    /// How many occurrences may be sent at once: few while the loop has many other pushes to send.
+    /// How many occurrences may be sent concurrently: few while the loop has many other pushes to send.
     private var width: Int {
         services.slots.taken - underWay > Bounds.schedulesBusyLoop
             ? Bounds.schedulesInFlightMin : Bounds.schedulesInFlightMax
@@ -162,7 +162,7 @@ final class DueSchedules: DueWork {
         guard case .plan(let plan, let zones) = due else {
             queue.count(.unknownTimeZone)
             log(schedule, .unknownTimeZone, 0)
-            // Another relay may know the zone, or this one after an update of the zone data.
+            // Another relay may know the zone, or this relay after its zone data is updated.
             return .next(
                 nextAt: schedule.nextAt, dueAt: now + Bounds.scheduleZoneInterval.inMilliseconds,
                 ScheduleEnd.Outcome(at: now, word: ScheduleQueue.Outcome.unknownTimeZone.rawValue))
@@ -171,7 +171,7 @@ final class DueSchedules: DueWork {
             guard plan.skipped > 0 else { return advanced(schedule, rule, to: plan.next, nil) }
             queue.count(.skipped, times: plan.skipped)
             log(schedule, .skipped, plan.skipped)
-            // The row may end now, and then nothing else shows that it was missed.
+            // The row may end now, in which case nothing else shows that the occurrence was missed.
             sender.recordMissed(schedule)
             return advanced(
                 schedule, rule, to: plan.next,
@@ -185,7 +185,8 @@ final class DueSchedules: DueWork {
             return .again(dueAt: now + EpochMilliseconds(seconds) * 1_000 + jitter)
         case .over(.invalid):
             queue.count(.invalid)
-            // Another relay may understand it, or this one after an upgrade; otherwise `lateBy` ends it.
+            // Another relay may understand the content, or this relay after an upgrade; otherwise `lateBy` ends the
+            // schedule.
             return .next(
                 nextAt: schedule.nextAt, dueAt: now + Bounds.scheduleLookInterval.inMilliseconds,
                 ScheduleEnd.Outcome(at: now, word: ScheduleQueue.Outcome.invalid.rawValue))
@@ -221,7 +222,7 @@ final class DueSchedules: DueWork {
 
     // MARK: Ending
 
-    /// Writes the end of a lease, retrying until the lease expires; then another worker finds the receipt.
+    /// Writes the end of a lease, retrying until the lease expires, after which another worker finds the receipt.
     private func endLease(_ leased: Leased, _ end: ScheduleEnd) async {
         let until = leased.since + (leaseTime - Bounds.clockSkewMax)
         var backOff = Bounds.endsBackOff

@@ -4,13 +4,12 @@ import Storage
 extension TimeZoneRules {
     /// The time at which the zone's clocks show a local time, in seconds since 1970.
     ///
-    /// For a local time that occurs twice, the first one is used. A skipped local time is interpreted with the offset
-    /// before the change: 02:30 in a night when clocks go from 02:00 to 03:00 is 03:30. Source: RFC 5545, section
-    /// 3.3.5.
+    /// If a local time occurs twice, the first one is used. A skipped local time is interpreted with the offset before
+    /// the change: 02:30 on a night when clocks go from 02:00 to 03:00 is 03:30. Source: RFC 5545, section 3.3.5.
     ///
     /// - Parameter local: The date and time of day as if it were UTC, in seconds since 1970.
     func time(ofLocal local: Int64) -> Int64 {
-        // No offset exceeds a day, so one of these applies before any change near that time, and the other after it.
+        // No offset exceeds a day, so one of these applies before any change near that time and the other after it.
         let before = Int64(offset(at: local - 86_400))
         let after = Int64(offset(at: local + 86_400))
         let first = local - before
@@ -26,8 +25,8 @@ extension TimeZoneRules {
 }
 
 extension Timestamp {
-    /// Milliseconds since 1970 of a time in RFC 3339 format with an offset, `2027-03-28T08:00:00+02:00`; `nil` for
-    /// anything else.
+    /// Milliseconds since 1970 for a time in RFC 3339 format with an offset, such as `2027-03-28T08:00:00+02:00`; `nil`
+    /// for anything else.
     ///
     /// Fractions of a second are read to the millisecond. There are no leap seconds in milliseconds since 1970, so
     /// `:60` is refused.
@@ -47,7 +46,7 @@ extension Timestamp {
         guard first + Int64(day) <= next else { return nil }
         let days = first + Int64(day - 1)
         let seconds = days * 86_400 + Int64(hour * 3600 + minute * 60 + second - offset)
-        // The offset may move the time beyond four-digit years, and it could then not be written as text again.
+        // The offset may move the time beyond four-digit years, in which case it couldn't be written as text again.
         guard
             (CivilDate.day(year: 0, month: 1)..<CivilDate.day(year: 10_000, month: 1))
                 .contains(seconds.floorDivided(by: 86_400))
@@ -80,7 +79,7 @@ private struct RFC3339Scanner {
         return range.contains(number) ? number : nil
     }
 
-    /// Milliseconds; 0 without a fraction.
+    /// Reads a fraction of a second, in milliseconds; 0 if there is none.
     mutating func fraction() -> Int? {
         guard take(".") else { return 0 }
         guard var milliseconds = digit().map({ $0 * 100 }) else { return nil }
@@ -92,7 +91,7 @@ private struct RFC3339Scanner {
         return milliseconds
     }
 
-    /// Seconds east of UTC.
+    /// Reads an offset, in seconds east of UTC.
     mutating func offset() -> Int? {
         if take("Z") || take("z") { return 0 }
         let sign = take("-") ? -1 : 1

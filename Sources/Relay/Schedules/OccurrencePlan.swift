@@ -5,17 +5,17 @@ import Storage
 struct OccurrencePlan: Equatable {
     /// The nominal time of the occurrence to send; `nil` if there is none.
     var send: EpochMilliseconds?
-    /// Occurrences that are never sent.
+    /// The number of occurrences that are never sent.
     var skipped = 0
     /// The nominal time of the next occurrence; `nil` if there is none.
     var next: EpochMilliseconds?
 }
 
 extension OccurrencePlan {
-    /// Sends the newest due occurrence, if it isn't too late, and skips the others.
+    /// Plans to send the newest due occurrence, if it isn't too late, and to skip the others.
     ///
     /// - Parameters:
-    ///   - next: The first occurrence after a time.
+    ///   - next: Returns the first occurrence after a time.
     ///   - now: The current time.
     init(
         of schedule: Schedule, at now: EpochMilliseconds,
@@ -29,7 +29,7 @@ extension OccurrencePlan {
         let delay = schedule.spread(0)
         let time = now - delay
         guard schedule.nextAt <= time else {
-            // The row was due for evaluation, because the rule's times may have changed.
+            // The row was due only for re-evaluation, because the rule's times may have changed.
             let first = following(min(time, schedule.nextAt - 1))
             self.next = schedule.rule == nil ? schedule.nextAt : first
             return
@@ -41,7 +41,7 @@ extension OccurrencePlan {
         while let upcoming = self.next, upcoming <= time {
             steps += 1
             newest = upcoming
-            // After a long outage of a frequent schedule, counting all occurrences would take too long; only those that
+            // After a long outage, counting all occurrences of a frequent schedule would take too long; only those that
             // may still be sent are evaluated.
             switch steps {
             case ..<Bounds.scheduleStepsMax: self.next = following(upcoming)

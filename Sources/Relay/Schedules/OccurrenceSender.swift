@@ -39,7 +39,8 @@ struct OccurrenceSender {
         let dispatch = Dispatch(
             tenant: tenant, content: content, audience: stored.audience(in: occurrence.zones), origin: origin,
             at: shared.clock.now)
-        // An asynchronous event is sent at once and belongs to its request; others only follow from theirs.
+        // An asynchronous event is sent at once and belongs to its request's trace; other occurrences only link to
+        // theirs.
         guard
             let recorder = shared.tracer?.recorder(from: stored.origin, continues: schedule.kind == .async)
         else { return await result(of: dispatch) }
@@ -79,11 +80,11 @@ struct OccurrenceSender {
 
     /// Records for the sender that a schedule's newest due occurrence was too late.
     ///
-    /// Writes one row to the delivery log, whatever the number of devices.
+    /// Writes one row to the delivery log, regardless of the number of devices.
     func recordMissed(_ schedule: Schedule) {
         guard shared.deliveryLog.kept.includes(isFailed: true) else { return }
         let stored = StoredDispatch(json: schedule.content)
-        // What this relay can't read is also recorded as missed.
+        // Content that this relay can't read is also recorded as missed.
         let content = try? stored?.checked(services.rules, acknowledgedAs: schedule.id.text)
         shared.deliveryLog.append([
             Delivery(
@@ -96,7 +97,8 @@ struct OccurrenceSender {
 }
 
 extension Schedule {
-    /// Whether someone may have seen its event; nobody can have seen an `async` event that is sent immediately.
+    /// Whether someone may have seen the occurrence's event; nobody can have seen an `async` event that is sent
+    /// immediately.
     fileprivate func hasWaited(until now: EpochMilliseconds) -> Bool {
         kind != .async || dueAt != nextAt || now - nextAt > Bounds.scheduleWaitMax.inMilliseconds
     }
@@ -117,7 +119,7 @@ extension OccurrenceResult {
             max(error.retryAfterSeconds ?? 0, Bounds.scheduleRetrySeconds), Bounds.scheduleRetrySecondsMax)
         switch error.code {
         case .blocked: self = .over(.blocked)
-        // Its eventID was used for another event.
+        // The dispatch's `eventID` was used for another event.
         case .eventConflict: self = .over(.failed)
         case .rateLimited: self = .postponed(.rateLimited, seconds: seconds)
         case .storageUnavailable: self = .postponed(.storage, seconds: seconds)

@@ -27,7 +27,7 @@ extension Recurrence {
         return object
     }
 
-    /// Reads a stored text; `nil` if this program doesn't understand it.
+    /// Reads stored text; `nil` if this program doesn't understand it.
     init?(stored text: String) {
         guard let object = try? JSON.parse(Array(text.utf8), maxBytes: text.utf8.count).object,
             let start = object["start"]?.int.map(EpochMilliseconds.init),
@@ -36,7 +36,7 @@ extension Recurrence {
         self = recurrence
     }
 
-    /// Validates `every` of a request, except whether its zone exists; see docs/guide/schedules.md.
+    /// Validates a request's `every`, except whether its zone exists; see docs/guide/schedules.md.
     ///
     /// - Parameter start: When the schedule is created.
     init(_ fields: RequestFields, start: EpochMilliseconds) throws(APIError) {
@@ -59,7 +59,7 @@ extension Recurrence {
         guard unit != .hour else { throw unused(.everyAt) }
         let minutes = texts.compactMap { QuietHours.minute($0) }.sorted()
         guard (1...Bounds.scheduleTimesMax).contains(texts.count), minutes.count == texts.count,
-            // The first time again, on the next day.
+            // The appended time is the first one again, on the next day.
             zip(minutes, minutes.dropFirst() + [minutes[0] + 1440])
                 .allSatisfy({ $1 - $0 >= Bounds.scheduleMinutesMin })
         else { throw APIError(.invalidField, field: .everyAt) }
@@ -79,7 +79,7 @@ extension Recurrence {
         case .day:
             throw APIError(
                 .invalidField, field: .everyOn,
-                hint: "Only weeks and months have it; use the unit week for certain days of the week.")
+                hint: "Only the units week and month have it; use week for certain days of the week.")
         case .week:
             let given = Set(elements.compactMap { $0.string.flatMap(Weekday.init(rawValue:)) })
             guard !given.isEmpty, given.count == elements.count else {
@@ -105,7 +105,7 @@ extension Recurrence {
         return name == "device" ? .device : .named(name)
     }
 
-    /// A field that hours don't have.
+    /// The error for a field that isn't allowed with hours.
     private static func unused(_ field: RequestField) -> APIError {
         APIError(
             .invalidField, field: field,
@@ -114,7 +114,7 @@ extension Recurrence {
 }
 
 extension Recurrence.Unit {
-    /// The largest interval: about a year.
+    /// The maximum interval: about a year.
     fileprivate var intervalMax: Int {
         switch self {
         case .hour: Bounds.scheduleHoursMax

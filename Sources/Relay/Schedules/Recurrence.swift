@@ -3,8 +3,8 @@ import Storage
 
 /// When a schedule recurs: a pure value, stored with the schedule as JSON.
 ///
-/// A subset of RFC 5545's recurrence rules in a closed form. Hours count real time; the other units follow the clocks
-/// of a time zone. Days that a month doesn't have are skipped.
+/// Supports a closed subset of RFC 5545's recurrence rules. Hours count elapsed time; the other units follow local time
+/// in a time zone. Days that a month doesn't have are skipped.
 struct Recurrence: Hashable, Sendable {
     /// The unit of an interval.
     enum Unit: String, CaseIterable, Sendable {
@@ -27,9 +27,9 @@ struct Recurrence: Hashable, Sendable {
 
     /// The time zone of a recurrence's local times.
     enum Zone: Hashable, Sendable {
-        /// In a zone with an IANA name.
+        /// The zone with this IANA name.
         case named(String)
-        /// In each device's own zone.
+        /// Each device's own zone.
         case device
     }
 
@@ -42,14 +42,14 @@ struct Recurrence: Hashable, Sendable {
     let weekdays: [Weekday]
     /// The days of a month, ascending, ``lastDay`` last.
     let monthDays: [Int]
-    /// `nil` for hours.
+    /// The time zone; `nil` for hours.
     let zone: Zone?
-    /// The last moment at which it may occur; `nil` for no end.
+    /// The last moment at which the schedule may occur; `nil` for no end.
     let until: EpochMilliseconds?
-    /// When the schedule was created; it occurs only after that.
+    /// When the schedule was created; occurrences are later than this.
     let start: EpochMilliseconds
 
-    /// A recurrence from its parts, each of which is valid and in order.
+    /// Creates a recurrence from its parts, each of which is valid and in order.
     init(
         unit: Unit, interval: Int, times: [Int] = [], weekdays: [Weekday] = [], monthDays: [Int] = [],
         zone: Zone?, until: EpochMilliseconds?, start: EpochMilliseconds
@@ -67,7 +67,7 @@ struct Recurrence: Hashable, Sendable {
     /// Whether each device's own zone applies.
     var usesDeviceZones: Bool { zone == .device }
 
-    /// The search for an occurrence.
+    /// The result of a search for the next occurrence.
     enum Next: Hashable, Sendable {
         case at(EpochMilliseconds)
         /// There are no more occurrences.
@@ -81,7 +81,7 @@ struct Recurrence: Hashable, Sendable {
     /// - Parameters:
     ///   - zones: The names of the devices' zones, used only if ``usesDeviceZones``; the result is then the first
     ///     occurrence in any of them.
-    ///   - timeZones: The system's.
+    ///   - timeZones: The system's time zones.
     func next(after time: EpochMilliseconds, zones: [String], _ timeZones: TimeZones) -> Next {
         let time = max(time, start)
         if let until, time >= until { return .ended }
@@ -113,7 +113,7 @@ struct Recurrence: Hashable, Sendable {
 extension Recurrence {
     /// An occurrence and the local day for which it was found.
     private struct Occurrence {
-        /// In seconds since 1970.
+        /// The time of the occurrence, in seconds since 1970.
         var time: Int64
         var day: Int64
     }
@@ -122,7 +122,7 @@ extension Recurrence {
     private func next(after time: EpochMilliseconds, in zone: TimeZoneRules) -> EpochMilliseconds? {
         var firstDay: Int64?
         if interval > 1 {
-            // The interval counts from the first occurrence, which is the same without an interval.
+            // The interval counts from the first occurrence, which doesn't depend on the interval.
             guard let first = search(after: start, in: zone, from: nil) else { return nil }
             firstDay = first.day
         }
@@ -134,7 +134,7 @@ extension Recurrence {
         after time: EpochMilliseconds, in zone: TimeZoneRules, from firstDay: Int64?
     ) -> Occurrence? {
         let after = time.floorDivided(by: 1000)
-        // A change of offset can move a time to the next day, or over a whole skipped day.
+        // A change of the offset can move a time to the next day, or past an entire skipped day.
         let shiftMax: Int64 = 2
         let begin = max(zone.day(at: after) - shiftMax, firstDay ?? .min)
         var found: Occurrence?
@@ -152,7 +152,7 @@ extension Recurrence {
         return found
     }
 
-    /// Whether it recurs on a local day.
+    /// Whether the schedule recurs on a local day.
     private func includes(_ day: Int64, from firstDay: Int64?) -> Bool {
         switch unit {
         case .hour: return false

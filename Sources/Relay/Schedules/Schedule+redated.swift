@@ -1,11 +1,12 @@
 import Storage
 
 extension Schedule {
-    /// The schedule's new times after the clock that wrote it was set back: a pure function.
+    /// Returns the schedule with new times after the clock that wrote it was set back: a pure function.
     ///
-    /// Its newest time, ``createdAt`` or ``lastAt``, lies in the future, so times derived from it are too late. Delays
-    /// after its creation or last occurrence now start from the current time. Times of day stay, but are evaluated now:
-    /// the rule determines the next one, and the sender whether the device still has quiet hours.
+    /// The schedule's newest time, ``createdAt`` or ``lastAt``, lies in the future, so times derived from it are too
+    /// late. Delays after its creation or last occurrence now start from the current time. Times of day stay the same
+    /// but are re-evaluated now: the rule determines the next occurrence, and the sender determines whether the device
+    /// still has quiet hours.
     ///
     /// - Parameter isDelay: Whether the only occurrence is sent after a delay from the schedule's creation.
     func redated(at now: EpochMilliseconds, isDelay: Bool) -> Schedule {

@@ -3,11 +3,11 @@ import Storage
 
 /// The rule of a schedule's occurrences, read from its row.
 enum ScheduleRule: Sendable, Equatable {
-    /// Once.
+    /// A single occurrence.
     case once
-    /// At equal intervals, in milliseconds.
+    /// Occurrences at equal intervals, in milliseconds.
     case interval(EpochMilliseconds)
-    /// By the clock.
+    /// A recurrence: every few hours, or at local times.
     case recurrence(Recurrence)
 
     /// Reads a row's rule; `nil` if this relay doesn't understand it.
@@ -29,11 +29,11 @@ enum ScheduleRule: Sendable, Equatable {
         }
     }
 
-    /// Whether its occurrences depend on the devices' time zones.
+    /// Whether the occurrences depend on the devices' time zones.
     var usesDeviceZones: Bool {
         if case .recurrence(let recurrence) = self { recurrence.usesDeviceZones } else { false }
     }
 
-    /// The longest interval that is read.
+    /// The longest interval that is accepted, in seconds.
     private static let secondsMax = 86_400
 }

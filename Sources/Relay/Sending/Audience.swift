@@ -3,7 +3,7 @@ import Storage
 
 /// The part of a tenant's devices that a dispatch goes to.
 enum Audience: Sendable, Equatable {
-    /// All of them.
+    /// All devices.
     case all
     /// The device with this token.
     case token(DeviceToken)
@@ -11,12 +11,12 @@ enum Audience: Sendable, Equatable {
     case tokens(Set<DeviceToken>)
     /// The device whose registration has this `id`.
     case registration(id: String)
-    /// The devices that keep time in zones with these names, or one of them.
+    /// The devices in the time zones with these names, or only the given one of those devices.
     case zones(Set<String>, only: DeviceToken?)
     /// The devices that an event reached, by their masked tokens.
     case reached(Set<String>)
 
-    /// The device's token, if the audience is named by one.
+    /// The token that defines the audience, if one does.
     var token: DeviceToken? {
         switch self {
         case .token(let token): token
@@ -27,7 +27,7 @@ enum Audience: Sendable, Equatable {
 
     /// The recipients among a tenant's devices.
     ///
-    /// - Parameter zone: Finds a time zone.
+    /// - Parameter zone: Looks up a time zone.
     func recipients(among devices: [Device], zone: (String) -> TimeZoneRules?) -> Recipients {
         switch self {
         case .all: return Recipients(devices)
@@ -47,6 +47,8 @@ enum Audience: Sendable, Equatable {
 }
 
 extension Device {
-    /// Whether a token is this device's; OpenCode's relay may have stored tokens in upper case.
+    /// Whether a token is this device's.
+    ///
+    /// OpenCode's relay may have stored tokens in upper case.
     fileprivate func has(_ other: DeviceToken) -> Bool { DeviceToken(token) == other }
 }

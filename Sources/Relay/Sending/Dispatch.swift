@@ -6,13 +6,13 @@ struct Dispatch: Sendable {
     let content: any PushContent
     let audience: Audience
     let origin: Origin
-    /// When it arrived, which orders the states of a Live Activity.
+    /// When the dispatch arrived, which orders the states of a Live Activity.
     let at: EpochMilliseconds
 
-    /// The actions that replies may have; any if it is empty.
+    /// The actions that replies may contain; empty if any action is allowed.
     var actions: [String] { content.actions }
 
-    /// Two dispatches with one `eventID` must have the same digest.
+    /// The digest of the content and how it is sent; two dispatches with the same `eventID` must have the same digest.
     var digest: Digest256 { content.digest(to: audience.token, repetition: origin.repetition?.text) }
 
     /// The event's state for Live Activities; `nil` if they have it already.

@@ -3,7 +3,7 @@ import Storage
 
 /// The result of a dispatch: the outcomes of its pushes, and the response that reports them.
 struct DispatchResult: Sendable {
-    /// The response to the request, the same for all requests with one `eventID`.
+    /// The response to the request, the same for all requests with the same `eventID`.
     let response: [UInt8]
     private let made: DispatchReport?
 
@@ -25,7 +25,7 @@ struct DispatchResult: Sendable {
 
 /// The outcomes of a dispatch's pushes.
 struct DispatchReport: Sendable, Equatable {
-    /// One push.
+    /// The outcome of one push.
     struct Delivery: Sendable, Equatable {
         /// The device's masked token.
         let device: String
@@ -34,7 +34,7 @@ struct DispatchReport: Sendable, Equatable {
         var pushID: String?
         /// Whether the push caused the registration's removal.
         var removed = false
-        /// Whether it went to a Live Activity.
+        /// Whether the push went to a Live Activity.
         var isActivity = false
     }
 
@@ -49,12 +49,13 @@ struct DispatchReport: Sendable, Equatable {
     /// The results of pushes to Live Activities, which the other counts exclude; `nil` if the event has no state for
     /// them.
     private(set) var activities: ActivityCounts?
-    /// At most ``Bounds/deliveriesListedMax``, so that the response can be stored for the same `eventID`.
+    /// At most ``Bounds/deliveriesListedMax`` deliveries, so that the response can be stored for later requests with
+    /// the same `eventID`.
     private(set) var deliveries: [Delivery] = []
 
-    /// The report of these results.
+    /// Creates the report of these results.
     ///
-    /// - Parameter held: Activities that get the event's state later; `nil` if it has none.
+    /// - Parameter held: The number of activities that get the event's state later; `nil` if the event has no state.
     init(_ results: [DeviceResult], held: Int? = nil) {
         activities = held.map { ActivityCounts(held: $0) }
         deliveries = results.indices.prefix(Bounds.deliveriesListedMax).map { index in
@@ -81,7 +82,7 @@ struct DispatchReport: Sendable, Equatable {
         }
     }
 
-    /// The masked tokens of the devices that the event reached, or will reach by a retry.
+    /// The masked tokens of the devices that the event reached or will reach by a retry.
     var reached: Set<String> {
         let reached = deliveries.filter { delivery in
             guard !delivery.isActivity else { return false }
@@ -124,7 +125,7 @@ extension DispatchReport {
         return writer.finish()
     }
 
-    /// Reads a response; one that this relay didn't write means that there were no devices.
+    /// Reads a response; treats a response that this relay didn't write as one without devices.
     init(response: [UInt8]) {
         self.init([])
         guard let value = try? JSON.parse(response, maxBytes: StorageLimits.answerBytes) else { return }

@@ -2,25 +2,25 @@ import Network
 import Programs
 import Storage
 
-/// Live Activities: their part of an event, and states that wait for their turn.
+/// Sends events' states to Live Activities, including states that wait for their turn.
 extension Dispatcher {
     /// The pushes of an event to Live Activities.
     struct Activities {
         var turn = ActivityTurn()
         var pushes: [ActivityPush] = []
-        /// Results of the devices, by ID, whose notification an activity replaces.
+        /// Results of the devices whose notification an activity replaces, by device ID.
         var results: [String: DeviceResult.Status] = [:]
     }
 
-    /// The recipients that are notified, with a slot for each push, and the results of devices that get no push.
+    /// Takes a slot for each push, and returns the recipients to notify and the results of devices that get no push.
     func reserve(
         _ dispatch: Dispatch, _ activity: ActivityContent?, _ recipients: Recipients
     ) async throws(APIError) -> (Activities?, notified: Recipients, [String: DeviceResult.Status]) {
         let notified = dispatch.content.rings ? recipients : Recipients()
-        // These checks come before the calls because most events need none of them, and an asynchronous call isn't free.
+        // These checks precede the calls, because most events need none of them and an asynchronous call isn't free.
         let kind = dispatch.content.tokenKind
-        // Assumes about one activity per device. Slots are taken before activities take their turn, so that after a
-        // refusal the sender's retry can still take it.
+        // Assumes about one activity per device. Slots are taken before activities take their turn, so that the turn is
+        // still available to the sender's retry after a refusal.
         let reserved = notified.count + (activity == nil ? 0 : recipients.count)
         guard services.slots.take(reserved) else { throw APIError(.overloaded, limit: .pushes) }
         guard activity != nil || kind != nil else { return (nil, notified, [:]) }
@@ -79,7 +79,7 @@ extension Dispatcher {
         try await services.shared.storage.releaseStarts(refused, session: content.sessionID)
     }
 
-    /// The recipients of a push to tokens other than the devices' own, and the results of devices without such a token.
+    /// The recipients of a push to tokens other than the devices' own, and the results of devices without such tokens.
     private func tokens(
         _ kind: PushTokenKind, of key: SecretKey, _ recipients: Recipients
     ) async throws(APIError) -> (recipients: Recipients, results: [String: DeviceResult.Status]) {
@@ -186,7 +186,7 @@ extension Dispatcher {
                 if push.item.activity == .end { sent.append(push.token) }
             case .queued:
                 if push.item.activity == .end { queued.append(push.token) }
-            // A push that was in flight at the deadline may have started one.
+            // Not a push that was in flight at the deadline, because it may have started an activity.
             case .failed(let reason) where reason != FailureReason.deadlineExceeded:
                 guard push.item.activity == .start else { continue }
                 unstarted.append(push.token)

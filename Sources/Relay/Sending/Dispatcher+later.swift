@@ -23,12 +23,13 @@ extension Dispatcher {
         case .noDevices: return false
         case .limitReached:
             throw APIError(
-                .rateLimited, hint: "Too many of this secret's events wait to be sent.",
+                .rateLimited, hint: "Too many of this secret's events are waiting to be sent.",
                 retryAfterSeconds: Bounds.asyncRetryAfterSeconds, limit: .events)
         }
     }
 
-    /// Stores pushes that wait for the end of their devices' quiet hours; a session's latest replaces the others.
+    /// Stores pushes that wait for the end of their devices' quiet hours; a session's latest push replaces its earlier
+    /// ones.
     func hold(
         _ dispatch: Dispatch, _ recipients: Recipients, _ held: [(index: Int, until: EpochMilliseconds)],
         _ results: inout [DeviceResult]

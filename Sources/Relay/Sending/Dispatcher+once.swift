@@ -5,13 +5,14 @@ import Storage
 
 /// Sends an event once, however often it is requested.
 extension Dispatcher {
-    /// A claim and its result.
+    /// A claim of an event ID, and the result of the claim.
     struct Claimed: Sendable {
         let claim: EventClaim
         let result: Result<EventClaimResult, StorageError>
     }
 
-    /// Delivers unless another dispatch with the `eventID` does or did; then returns that one's result.
+    /// Delivers the dispatch, unless another one with the `eventID` is being or was delivered; then returns the other
+    /// one's result.
     ///
     /// - Parameter claimed: The first claim, if it was made together with others.
     func once(
@@ -95,8 +96,8 @@ extension Dispatcher {
             }
             result = try await deliver(dispatch, to: devices, started, &trace)
         } catch {
-            // Nothing was sent, so the caller's next attempt must find the event unclaimed, and no repetition may ring
-            // later.
+            // Nothing was sent, so the caller's next attempt must find the event unclaimed, and no repetition may be
+            // sent later.
             if dispatch.origin.repetition != nil {
                 await services.stopRepeating(EventName(claim.eventID, of: dispatch.tenant))
             }
@@ -107,12 +108,12 @@ extension Dispatcher {
             }
             throw error
         }
-        // Pushes were sent: the caller gets this response regardless of the receipt.
+        // Pushes were sent, so the caller gets this response even if the receipt can't be stored.
         await keep(result.response, of: claim)
         return result
     }
 
-    /// Stores the response for the same `eventID`; retries don't delay the caller.
+    /// Stores the response for later requests with the same `eventID`; retries don't delay the caller.
     private func keep(_ response: [UInt8], of claim: EventClaim) async {
         guard let failure = await failureOfKeeping(response, of: claim) else { return }
         guard failure.canBeCured, services.receiptsRetried < Bounds.receiptsRetriedMax else {
@@ -126,7 +127,8 @@ extension Dispatcher {
         }
     }
 
-    /// Until it is stored, a database that recovers would allow the event to be sent again.
+    /// Retries storing the response: until it is stored, a database that recovers would allow the event to be sent
+    /// again.
     private func keepTrying(_ response: [UInt8], of claim: EventClaim) async {
         let end = services.loop.now + Bounds.receiptRetryTime
         var backOff = Bounds.receiptBackOff

@@ -5,7 +5,7 @@ import Storage
 extension Dispatcher {
     /// Stores the repetitions of an event before its first push, so that they survive a crash.
     ///
-    /// Storing them again replaces them.
+    /// Storing the repetitions again replaces them.
     func startRepeating(
         _ dispatch: Dispatch, _ eventID: String, _ repetition: Repetition
     ) async throws(APIError) {

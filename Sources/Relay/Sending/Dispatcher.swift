@@ -3,25 +3,26 @@ import Network
 import Programs
 import Storage
 
-/// Sends dispatches, whatever they come from: once per `eventID`, to all recipients, with a row in the delivery log for
-/// each.
+/// Sends dispatches of any origin to all their recipients, once per `eventID`, and writes the results to the delivery
+/// log.
 struct Dispatcher {
     let services: LoopServices
 
     var shared: Services { services.shared }
 
-    /// A tenant's devices, unless the relay is overloaded.
+    /// Returns a tenant's devices, or throws if the relay is overloaded.
     func devices(of tenant: SecretKey) async throws(APIError) -> [Device] {
         guard !services.slots.refuses(1) else { throw APIError(.overloaded, limit: .pushes) }
         return try await services.devices(of: tenant)
     }
 
-    /// Sends to the recipients among these devices, and returns when each has an outcome, or at the event's deadline.
+    /// Sends a dispatch to the recipients among these devices, and returns when each has an outcome or at the event's
+    /// deadline.
     ///
     /// - Parameters:
-    ///   - devices: The tenant's.
-    ///   - claimed: The claim of its event ID, if it was made together with others.
-    ///   - started: When the request was received, or the attempt to send began.
+    ///   - devices: The tenant's devices.
+    ///   - claimed: The claim of the dispatch's event ID, if it was made together with others.
+    ///   - started: When the request was received or the attempt to send began.
     func send(
         _ dispatch: Dispatch, to devices: [Device], claimed: Claimed? = nil, _ started: MonotonicTime,
         _ trace: inout RequestTrace
@@ -34,7 +35,7 @@ struct Dispatcher {
 
     // MARK: Delivery
 
-    /// Pushes to every recipient.
+    /// Sends a push to every recipient.
     ///
     /// Throws only if nothing was sent.
     func deliver(
@@ -87,7 +88,7 @@ struct Dispatcher {
         return DispatchResult(report)
     }
 
-    /// The recipients; those of an acknowledgement only as far as each may get such a push now.
+    /// The recipients; for an acknowledgement, only devices that may get such a push now.
     private func recipients(
         of dispatch: Dispatch, among devices: [Device], _ started: MonotonicTime
     ) -> Recipients {
@@ -99,7 +100,7 @@ struct Dispatcher {
         }
     }
 
-    /// Counts pushes to devices with a frequency limit; permission requests reach all devices.
+    /// Counts pushes to devices with a frequency limit; permission requests reach all devices regardless.
     private func count(
         _ dispatch: Dispatch, _ recipients: Recipients
     ) async -> FrequencyCounts.Reservation? {
@@ -110,7 +111,7 @@ struct Dispatcher {
             in: shared.storage)
     }
 
-    /// Adds an event to its secret's history, and counts the unread items if a badge needs that.
+    /// Adds an event to its secret's history, and counts the unread items if a badge needs the number.
     ///
     /// The item is stored before its pushes are sent, so that devices find it.
     private func remember(
@@ -134,10 +135,10 @@ struct Dispatcher {
             item, of: dispatch.tenant, countingUnread: isCounted, within: limit, on: services.loop)
     }
 
-    /// Writes the results to the delivery log, as far as it is kept; those that are alike share a row.
+    /// Writes the results that are kept to the delivery log; results that are alike share a row.
     ///
-    /// Queued pushes are logged when they end, and muted ones never. Waits while the log is crowded, which slows down
-    /// senders.
+    /// Queued pushes are logged when they end, and muted ones are never logged. Waits while the log is crowded, which
+    /// slows down senders.
     ///
     /// - Parameters:
     ///   - recipients: The devices that were notified.

@@ -11,9 +11,9 @@ struct EventContent: Sendable {
     let title: String?
     /// As sent; `nil` for the event type's default.
     let body: String?
-    /// The ID by which it is acknowledged; a repetition has the ID of the first push.
+    /// The ID by which the event is acknowledged; a repetition has the ID of the first push.
     private(set) var eventID: String?
-    /// Replaces earlier pushes of the event.
+    /// The collapse ID that makes the push replace earlier pushes of the event.
     private(set) var collapseID: CollapseID?
     /// The parts that most events don't have.
     let extras: EventExtras?
@@ -36,22 +36,23 @@ struct EventContent: Sendable {
         guard extras?.sealed != nil, title != nil || body != nil else { return }
         throw APIError(
             .invalidField, field: title == nil ? .body : .title,
-            hint: "A sealed event must not have it, because the relay and Apple could read it.")
+            hint: "It is not allowed in a sealed event, because the relay and Apple could read it.")
     }
 
-    /// Names the event in the payload; a repeated event's pushes replace one another on the device.
+    /// Adds the event's ID to the payload; a repeated event's pushes replace one another on the device.
     mutating func name(_ eventID: String, isRepeated: Bool) {
         self.eventID = eventID
         if isRepeated { collapseID = Repetition.collapseID(of: eventID) }
     }
 
-    /// Refuses an event that can't be shortened to fit into APNs' limit with one of these sounds.
+    /// Refuses an event that, with one of these sounds, can't be shortened to fit into APNs' limit.
     func checkSize(sounds: Set<String>) throws(APIError) {
         if let size = activity?.sizeMax, size > Notification.payloadBytesMax {
             throw APIError(
                 .payloadTooLarge, field: .contentState,
                 hint:
-                    "A Live Activity's push has \(size) bytes; the limit is \(Notification.payloadBytesMax).")
+                    "A Live Activity's push is \(size) bytes long; "
+                    + "the limit is \(Notification.payloadBytesMax).")
         }
         guard let extras, extras.sealed != nil || extras.category != nil || !extras.actions.isEmpty else {
             return
@@ -62,17 +63,17 @@ struct EventContent: Sendable {
         throw APIError(
             .payloadTooLarge,
             field: extras.sealed != nil ? .sealed : extras.category != nil ? .category : .actions,
-            hint: "It has \(size) bytes; the limit is \(Notification.payloadBytesMax).")
+            hint: "It is \(size) bytes long; the limit is \(Notification.payloadBytesMax).")
     }
 }
 
 /// The parts of an event that OpenCode's servers don't send.
 ///
-/// A class, so that an event without them carries only a pointer.
+/// This is a class so that an event without extras carries only a pointer.
 final class EventExtras: Sendable {
     let category: String?
     let isMutable: Bool
-    /// The actions that replies may have; any if it is empty.
+    /// The actions that replies may contain; empty if any action is allowed.
     let actions: [String]
     let sealed: SealedText?
     /// The state for the session's Live Activities.
@@ -116,7 +117,7 @@ extension EventContent: PushContent {
 
     /// The state for the session's Live Activities; `nil` if the event has none.
     ///
-    /// A sealed event's visible texts aren't secret: they are those of the event type.
+    /// A sealed event's visible texts aren't secret, because they are the event type's defaults.
     var activity: ActivityContent? {
         guard let extras, let state = extras.contentState else { return nil }
         return ActivityContent(
@@ -155,7 +156,7 @@ extension EventContent: PushContent {
         put(.body, self.body)
         if let extras {
             put(.category, extras.category)
-            // Also if it is false, because it is a part of the digest.
+            // Written even if it is false, because it is part of the digest.
             body[RequestField.mutableContent.rawValue] = .bool(extras.isMutable)
             if !extras.actions.isEmpty {
                 body[RequestField.actions.rawValue] = .array(extras.actions.map { .string($0) })

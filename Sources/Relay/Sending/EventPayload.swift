@@ -1,7 +1,7 @@
 import APNs
 import JSON
 
-/// A device's payload for an event, fitted into APNs' 4,096 bytes.
+/// A device's payload for an event, shortened to fit into APNs' limit of 4,096 bytes.
 ///
 /// The app's data appears three times (docs/reference/api.md, "What the device receives"): flat for readers of the raw
 /// payload, in `data` as OpenCode specifies it, and in `body` for Expo's notification library.
@@ -16,7 +16,7 @@ struct EventPayload: Sendable {
     /// The text below the title; shortened first.
     var body: String
     let eventType: EventType
-    /// The event's session; notifications of one session are grouped.
+    /// The event's session; notifications from the same session are grouped.
     ///
     /// At most ``Bounds/identifierBytesMax`` bytes.
     let sessionID: String
@@ -33,10 +33,10 @@ struct EventPayload: Sendable {
 
     /// The JSON text, at most ``Notification/payloadBytesMax`` bytes.
     ///
-    /// It is the same for every device of an app, so a fan-out creates it once. A body that is too long, and then the
-    /// title, is cut between two characters and ends in `…`. Identifiers are never cut. If they contain so many control
-    /// characters that this isn't enough, copies are dropped: `data`, then `thread-id`, then the flat members. A sealed
-    /// event is always written whole. A badge that doesn't fit is left out.
+    /// The text is the same for every device of an app, so a fan-out creates it once. If it is too long, the body and
+    /// then the title are cut between two characters and end in `…`. Identifiers are never cut. If they contain so many
+    /// control characters that this isn't enough, copies are dropped: `data`, then `thread-id`, then the flat members.
+    /// A sealed event is always written in full. A badge that doesn't fit is left out.
     func encoded(_ style: PushStyle) -> [UInt8] {
         let payload = shortened(style)
         guard payload.count > Notification.payloadBytesMax, style.unreadBadge != nil else { return payload }
@@ -47,7 +47,7 @@ struct EventPayload: Sendable {
 
     private func shortened(_ style: PushStyle) -> [UInt8] {
         if extras?.sealed != nil { return written(.all, style) }
-        // Most fit easily, even if every byte of their strings took six when escaped.
+        // Most payloads fit easily, even if escaping turned every byte of their strings into six.
         let facts =
             eventType.rawValue.utf8.count + sessionID.utf8.count + (serverID?.utf8.count ?? 0)
             + (eventID?.utf8.count ?? 0)
@@ -122,7 +122,7 @@ struct EventPayload: Sendable {
 }
 
 extension EventPayload {
-    /// The places of the app's data other than `body`.
+    /// The places other than `body` where the payload contains the app's data.
     private struct Copies: OptionSet {
         let rawValue: Int
 
@@ -136,7 +136,7 @@ extension EventPayload {
 }
 
 extension JSON.Writer {
-    /// Writes the actions that replies may have, where the apps look for them: next to `aps`.
+    /// Writes the actions that replies may contain next to `aps`, where the apps look for them.
     mutating func actions(_ actions: [String]) {
         guard !actions.isEmpty else { return }
         name("actions")

@@ -11,7 +11,7 @@ extension NotificationContent {
 }
 
 extension RequestFields {
-    /// The fields of the notification, including texts that senders without nested objects put next to it.
+    /// The notification's fields, including texts outside it from senders that can't write nested objects.
     fileprivate func notification() throws(APIError) -> RequestFields {
         let nested = try optional(.notification, \.object)
         var members = nested ?? JSON.Object()
@@ -22,14 +22,14 @@ extension RequestFields {
             if let other = members[field.rawValue], other != "" {
                 throw APIError(
                     .invalidField, field: field,
-                    hint: "Send \(field.rawValue) either in notification or next to it, not both.")
+                    hint: "Send \(field.rawValue) either inside notification or next to it, not both.")
             }
             members[field.rawValue] = .string(text)
         }
         guard nested != nil || hasText else {
             throw APIError(
                 .missingField, field: .notification,
-                hint: "Send notification, an object, or a title, subtitle or body.")
+                hint: "Send a notification object, or a title, subtitle or body.")
         }
         return RequestFields(members, within: .notification)
     }

@@ -11,7 +11,7 @@ struct NotificationContent: Sendable {
     private(set) var collapseID: CollapseID?
     private(set) var timeToLive: Duration?
     let kind: String?
-    /// The actions that replies may have; any if it is empty.
+    /// The actions that replies may contain; empty if any action is allowed.
     let actions: [String]
     private let sealed: SealedText?
     /// Whether the badge is the number of unread items.
@@ -22,13 +22,13 @@ struct NotificationContent: Sendable {
     private var texts = Texts()
     /// Members next to `aps`.
     private let data: JSON.Object
-    /// As sent, for ``stored``.
+    /// The notification's members as sent, for ``stored``.
     private let members: JSON.Object
     private let isShortened: Bool
 
     /// Checks a notification: first its fields in the order of docs/reference/api.md, then their combination.
     ///
-    /// - Parameter isShortened: Whether texts that don't fit are shortened, as those of events are.
+    /// - Parameter isShortened: Whether texts that don't fit are shortened, as in events.
     init(
         _ fields: RequestFields, sealed: SealedText? = nil, isShortened: Bool = true
     ) throws(APIError) {
@@ -83,11 +83,11 @@ struct NotificationContent: Sendable {
         guard size <= Notification.payloadBytesMax else {
             throw APIError(
                 .payloadTooLarge, field: .notification,
-                hint: "It has \(size) bytes; the limit is \(Notification.payloadBytesMax).")
+                hint: "It is \(size) bytes long; the limit is \(Notification.payloadBytesMax).")
         }
     }
 
-    /// The size of the payload that every device can get.
+    /// The size of the largest payload that a device can get.
     private var size: Int {
         payload(PushStyle(unreadBadge: hasUnreadBadge ? Bounds.historyItemsMax : nil)).count
     }
@@ -108,7 +108,7 @@ struct NotificationContent: Sendable {
         collapseID = collapseID ?? Repetition.collapseID(of: eventID)
     }
 
-    /// Refuses a badge with the number of unread items if the relay doesn't know it.
+    /// Refuses a badge with the number of unread items if the relay doesn't know that number.
     func checkBadge(_ rules: RequestRules) throws(APIError) {
         guard !hasUnreadBadge || rules.hasHistory else {
             throw APIError(.historyOff, field: .notificationBadge)
@@ -127,7 +127,7 @@ struct NotificationContent: Sendable {
         for field in RequestField.allCases where field.rawValue.hasPrefix("notification.") {
             guard fields.has(field), !allowed.contains(field) else { continue }
             throw APIError(
-                .invalidField, field: field, hint: "A \(pushType.rawValue) push must not have it.")
+                .invalidField, field: field, hint: "It is not allowed in a \(pushType.rawValue) push.")
         }
     }
 
@@ -144,7 +144,7 @@ struct NotificationContent: Sendable {
         }
     }
 
-    /// Only a visible notification is opened by the app's extension, which needs a text to replace.
+    /// The app's extension opens only visible notifications, and needs text to replace.
     ///
     /// The extension reads the type of the sealed text from the payload, so no member may imitate it.
     private func checkSealed() throws(APIError) {
@@ -161,7 +161,7 @@ struct NotificationContent: Sendable {
             let other = name == "actions" || sealed == nil ? name : "sealed"
             throw APIError(
                 .invalidField, field: .notificationData,
-                hint: "Next to \(other), it must not have a member \(name).")
+                hint: "It must not contain the member \(name) if the request also has \(other).")
         }
     }
 
@@ -174,7 +174,7 @@ struct NotificationContent: Sendable {
             .notificationRelevanceScore,
         ]
         for field in visible where fields.has(field) {
-            throw APIError(.invalidField, field: field, hint: "A background push must not have it.")
+            throw APIError(.invalidField, field: field, hint: "It is not allowed in a background push.")
         }
         guard priority == .conserveDevicePower else {
             throw APIError(
@@ -182,8 +182,8 @@ struct NotificationContent: Sendable {
         }
         guard !aps.isMutable || sealed != nil else {
             throw APIError(
-                .invalidField, field: .notificationMutableContent, hint: "A background push must not have it."
-            )
+                .invalidField, field: .notificationMutableContent,
+                hint: "It is not allowed in a background push.")
         }
         guard aps.isContentAvailable else {
             throw APIError(
@@ -228,8 +228,8 @@ extension NotificationContent: PushContent {
 
     /// The payload as the caller defined it; in quiet hours without sound and, if that fits, as `passive`.
     ///
-    /// The app's sound isn't added, because the caller defines the sound. The device's badge is, if that fits and the
-    /// caller defines none.
+    /// The app's sound isn't added, because the caller defines the sound. The device's badge is added if it fits and
+    /// the caller defines none.
     func payload(_ style: PushStyle) -> [UInt8] {
         guard style.isQuiet || style.unreadBadge != nil, pushType == .alert else { return written(aps) }
         var styled = aps
@@ -243,7 +243,7 @@ extension NotificationContent: PushContent {
         return fitted(styled)
     }
 
-    /// The payload, without a badge that the caller didn't ask for if it is too large with it.
+    /// The payload; leaves out a badge that the caller didn't ask for if the payload would be too large with it.
     private func fitted(_ styled: APS) -> [UInt8] {
         let payload = written(styled)
         guard payload.count > Notification.payloadBytesMax, !hasUnreadBadge else { return payload }
@@ -275,7 +275,7 @@ extension NotificationContent: PushContent {
     }
 }
 
-/// A notification's texts; `nil` for those that it doesn't have.
+/// A notification's texts; a missing text is `nil`.
 private struct Texts: Sendable {
     var title: String?
     var subtitle: String?

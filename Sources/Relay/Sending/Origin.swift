@@ -1,19 +1,19 @@
-/// Where a dispatch comes from, from which follows how it is treated.
+/// Where a dispatch comes from, which determines how it is treated.
 enum Origin: Sendable, Equatable {
-    /// A request whose caller waits for the result.
+    /// A request whose caller is waiting for the result.
     case request(eventID: String?, Repetition? = nil)
-    /// A request whose caller got its response before the event is sent.
+    /// A request whose caller gets the response before the event is sent.
     case asynchronous(receiptID: String)
     /// An occurrence of a schedule.
     case schedule(receiptID: String)
     /// A later push of an event that nobody has acknowledged yet.
     case repetition(of: String, receiptID: String)
-    /// The end of a device's quiet hours, for which the push of an event waited.
+    /// The end of a device's quiet hours, for which an event's push was waiting.
     case quietHours(of: String?, receiptID: String)
     /// The acknowledgement of an event, whose notification apps then remove.
     case acknowledgement(receiptID: String)
 
-    /// The `eventID` under which it is sent once; `nil` if the sender named none.
+    /// The `eventID` under which the dispatch is sent once; `nil` if the sender gave none.
     var receiptID: String? {
         switch self {
         case .request(let eventID, _): eventID
@@ -23,7 +23,7 @@ enum Origin: Sendable, Equatable {
         }
     }
 
-    /// The `eventID` by which its event is acknowledged; `nil` if it can't be.
+    /// The `eventID` by which the event is acknowledged; `nil` if it can't be.
     var event: String? {
         switch self {
         case .repetition(let event, _), .quietHours(let event?, _): event
@@ -32,12 +32,12 @@ enum Origin: Sendable, Equatable {
         }
     }
 
-    /// How it is repeated until it is acknowledged.
+    /// How the event is repeated until it is acknowledged.
     var repetition: Repetition? {
         if case .request(_, let repetition) = self { repetition } else { nil }
     }
 
-    /// Whether its event is new to the tenant's history and to Live Activities.
+    /// Whether the event is new to the tenant's history and to Live Activities.
     var isNew: Bool {
         switch self {
         case .request, .asynchronous, .schedule: true
@@ -45,7 +45,7 @@ enum Origin: Sendable, Equatable {
         }
     }
 
-    /// Whether it counts as an event of its tenant when it is sent; others were counted before.
+    /// Whether the dispatch counts as one of its tenant's events when it is sent; other dispatches were counted before.
     var isCounted: Bool {
         switch self {
         case .schedule, .repetition: true
@@ -53,7 +53,7 @@ enum Origin: Sendable, Equatable {
         }
     }
 
-    /// Whether it is tried again if no push was accepted or stored, because no caller learns of that.
+    /// Whether the dispatch is retried if no push was accepted or stored, because no caller would learn of the failure.
     var isTriedAgain: Bool {
         switch self {
         case .asynchronous, .schedule, .repetition, .quietHours: true

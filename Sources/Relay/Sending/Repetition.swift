@@ -3,9 +3,9 @@ import Storage
 
 /// How a push is repeated until someone acknowledges its event.
 struct Repetition: Sendable, Equatable {
-    /// The seconds between two pushes.
+    /// The number of seconds between two pushes.
     let every: Int
-    /// The period in seconds, from the first push, in which the push is repeated.
+    /// How long the push is repeated, in seconds from the first push.
     let total: Int
 
     /// The repetition's part of the event's digest.
@@ -21,7 +21,7 @@ struct Repetition: Sendable, Equatable {
 }
 
 extension RequestFields {
-    /// The optional repetition of an event with this ID.
+    /// Reads the optional repetition of an event with this ID.
     func repetition(eventID: String?) throws(APIError) -> Repetition? {
         guard let fields = try object(.repeat) else { return nil }
         guard let every = try fields.integer(.repeatEvery, in: Bounds.repeatSeconds) else {

@@ -8,27 +8,27 @@ struct StoredDispatch: Sendable, Equatable {
     let content: StoredContent
     /// The receipt's `eventID`; `nil` if each occurrence has its own.
     private(set) var eventID: String?
-    /// The `eventID` of the repeated event, by which it is acknowledged; `nil` if it isn't repeated.
+    /// The `eventID` by which the repeated event is acknowledged; `nil` if this isn't a repetition.
     private(set) var original: String?
-    /// The `eventID` of the event whose push was deferred, by which it is acknowledged; `nil` if it had none.
+    /// The `eventID` by which the event whose push was deferred is acknowledged; `nil` if it had none.
     private(set) var heldEvent: String?
     /// The `id` of the only recipient's registration; `nil` for all devices.
     var deviceID: String?
     /// The only recipient's token; `nil` for all devices.
     private(set) var token: DeviceToken?
-    /// Whether it is sent after a delay rather than at a given time.
+    /// Whether the dispatch is sent after a delay rather than at a given time.
     private(set) var isDelay = false
     /// The place in the trace of the request that stored it, if that was traced.
     private(set) var origin: TraceContext? = SpanRecorder.current?.place
 
-    /// A request's content to send later.
+    /// Creates a dispatch that sends a request's content later.
     init(_ content: StoredContent, to token: DeviceToken? = nil, isDelay: Bool = false) {
         self.content = content
         self.token = token
         self.isDelay = isDelay
     }
 
-    /// A dispatch that is sent after its request; `nil` if it can't be.
+    /// Creates the stored form of a dispatch that is sent after its request; `nil` if it can't be.
     init?(_ dispatch: Dispatch) {
         guard let content = dispatch.content.stored else { return nil }
         self.init(content, to: dispatch.audience.token)
@@ -36,14 +36,14 @@ struct StoredDispatch: Sendable, Equatable {
         eventID = dispatch.origin.receiptID
     }
 
-    /// The later pushes of an event.
+    /// Creates the later pushes of an event.
     init?(_ dispatch: Dispatch, repeating event: String) {
         self.init(dispatch)
         eventID = nil
         original = event
     }
 
-    /// A device's push that waits for the end of its quiet hours.
+    /// Creates a device's push that waits for the end of the device's quiet hours.
     init?(_ dispatch: Dispatch, waitingFor device: Device) {
         guard let content = dispatch.content.stored else { return nil }
         self.init(content)
@@ -90,10 +90,10 @@ struct StoredDispatch: Sendable, Equatable {
 
     // MARK: Sending
 
-    /// The `eventID` by which its event is acknowledged; `nil` if there is none before it is sent.
+    /// The `eventID` by which the event is acknowledged; `nil` if the event has none before it is sent.
     var knownEvent: String? { original ?? heldEvent ?? eventID }
 
-    /// Where a schedule of this kind comes from.
+    /// The origin of an occurrence of a schedule of this kind.
     ///
     /// - Parameter receiptID: The `eventID` of the occurrence's own receipt.
     func origin(_ kind: ScheduleKind, receiptID: String) -> Origin {
@@ -107,16 +107,16 @@ struct StoredDispatch: Sendable, Equatable {
 
     /// The recipients of an occurrence.
     ///
-    /// - Parameter zones: The names of the time zones whose devices get it; `nil` for all devices.
+    /// - Parameter zones: The names of the time zones whose devices get the occurrence; `nil` for all devices.
     func audience(in zones: Set<String>?) -> Audience {
         if let deviceID { return .registration(id: deviceID) }
         if let zones { return .zones(zones, only: token) }
         return token.map { .token($0) } ?? .all
     }
 
-    /// The content, checked as the routes check a request's.
+    /// The content, after the same checks as in a request.
     ///
-    /// - Parameter event: The `eventID` by which it is acknowledged.
+    /// - Parameter event: The `eventID` by which the event is acknowledged.
     func checked(_ rules: RequestRules, acknowledgedAs event: String) throws(APIError) -> any PushContent {
         let fields = RequestFields(content.body)
         switch content.target {

@@ -11,7 +11,7 @@ enum CoreDumps {
         allowMemoryDumps(false)
     }
 
-    /// Allows them again, within the system's limits.
+    /// Allows core dumps again, within the system's limits.
     static func allow() {
         setLimit { $0.rlim_max }
         allowMemoryDumps(true)

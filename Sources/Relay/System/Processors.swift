@@ -2,7 +2,7 @@ import Glibc
 
 /// The processors that this process may run on.
 enum Processors {
-    /// Their number according to the CPU affinity mask, which a container's cpuset sets; at least 1.
+    /// The number of processors in the CPU affinity mask, which a container's cpuset sets; at least 1.
     static var count: Int {
         var set = cpu_set_t()
         guard sched_getaffinity(0, MemoryLayout<cpu_set_t>.size, &set) == 0 else {

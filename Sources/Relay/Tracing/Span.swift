@@ -2,7 +2,7 @@ import Instruments
 
 /// One step of a trace, with its times.
 ///
-/// Its details are those of log lines, so that it can't have what a log line can't have.
+/// Its details are log fields, so a span can't contain anything that a log line can't.
 struct Span: Sendable {
     /// The role of the step, with OTLP's number.
     enum Kind: Int, Sendable {
@@ -15,16 +15,16 @@ struct Span: Sendable {
 
     let trace: TraceContext.TraceID
     let id: TraceContext.SpanID
-    /// `nil` if it is the trace's first.
+    /// The parent span; `nil` if this is the trace's first.
     let parent: TraceContext.SpanID?
     let name: String
     let kind: Kind
-    /// Nanoseconds since 1970.
+    /// The beginning, in nanoseconds since 1970.
     let began: UInt64
-    /// Nanoseconds since 1970.
+    /// The end, in nanoseconds since 1970.
     let ended: UInt64
     var details: [LogField] = []
-    /// Other traces that it led to or follows from.
+    /// Other traces that the step led to or follows from.
     var links: [TraceContext] = []
     var isFailed = false
 }

@@ -9,11 +9,11 @@ import WebClient
 enum SpanExport {
     /// The collector's response.
     enum Result: Sendable, Equatable {
-        /// It took the spans except this many.
+        /// The collector accepted the spans, except this many.
         case taken(rejected: Int)
-        /// It will never take them.
+        /// The collector will never accept the spans.
         case refused(String)
-        /// It may take them later; the second value is how long to wait, zero if it doesn't say.
+        /// The collector may accept the spans later; the second value is how long to wait, zero if unspecified.
         case later(String, Duration)
     }
 
@@ -35,7 +35,7 @@ enum SpanExport {
         var request = WebRequest(url: options.url.text, timeout: deadline)
         request.connectTimeout = min(request.connectTimeout, deadline)
         request.body = body(spans)
-        // The spans and the collector's token are for nobody else.
+        // No proxy may see the spans and the collector's token.
         request.isLocal = true
         request.answerBytesMax = Bounds.spanAnswerBytesMax
         request.headers = options.headers.map {
@@ -140,7 +140,7 @@ extension JSON.Writer {
         endObject()
     }
 
-    /// A log line's field; one whose name isn't OpenTelemetry's gets the relay's prefix.
+    /// A log line's field; a name that isn't OpenTelemetry's gets the relay's prefix.
     private mutating func attribute(_ field: LogField) {
         let name = field.key.description
         let key = name == "secret" ? "relay.tenant" : name.contains(".") ? name : "relay." + name
@@ -154,7 +154,7 @@ extension JSON.Writer {
             member("intValue", String(number))
             endObject()
             endObject()
-        // The span has its times.
+        // The span's own times show how long it took.
         case .milliseconds: break
         }
     }

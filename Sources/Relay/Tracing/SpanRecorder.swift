@@ -5,13 +5,14 @@ import Storage
 
 /// Records the spans of one request, or of another piece of work.
 ///
-/// They are exported when it is finished, if it isn't a stranger's; spans that end later follow one by one.
+/// The spans are exported when the work is finished, if it is for a known tenant; spans that end later are exported
+/// one by one.
 final class SpanRecorder: StorageObserver {
     private struct State {
-        /// Whether it is for a known tenant: strangers must not switch tracing on.
+        /// Whether the work is for a known tenant: strangers must not be able to cause exports.
         var isKnown: Bool
         var spans: [Span] = []
-        /// Spans for which there was no room.
+        /// The number of spans for which there was no room.
         var lost = 0
         var isFinished = false
         /// Whether spans that end after the work are exported.
@@ -24,9 +25,9 @@ final class SpanRecorder: StorageObserver {
     let place: TraceContext
     private let parent: TraceContext.SpanID?
     private let links: [TraceContext]
-    /// What is added to a monotonic time for nanoseconds since 1970.
+    /// The offset that turns a monotonic time into nanoseconds since 1970.
     ///
-    /// Read once: its spans must nest even if the clock is set meanwhile.
+    /// Computed once: the spans must nest even if the clock is set meanwhile.
     private let offset = WallClock.systemNanoseconds &- MonotonicTime.current.nanoseconds
     private let began: UInt64
     let tracer: Tracer
@@ -37,7 +38,7 @@ final class SpanRecorder: StorageObserver {
     /// - Parameters:
     ///   - parent: The span that caused the work.
     ///   - isKnown: Whether the work is for a known tenant; otherwise nothing is exported before ``noteKnown()``.
-    ///   - links: The places in other traces that it follows from.
+    ///   - links: The places in other traces that the work follows from.
     init(
         _ trace: TraceContext.TraceID, under parent: TraceContext.SpanID?, isKnown: Bool,
         links: [TraceContext] = [], for tracer: Tracer
@@ -54,15 +55,15 @@ final class SpanRecorder: StorageObserver {
     /// Nanoseconds since 1970.
     var now: UInt64 { MonotonicTime.current.nanoseconds &+ offset }
 
-    /// That of the current task, if it is traced.
+    /// The current task's recorder, if the task is traced.
     static var current: SpanRecorder? {
         guard let observer = StorageCalls.observer else { return nil }
         return observer as? SpanRecorder
     }
 
-    /// Does work on its loop, and records its storage calls and those of tasks that it starts.
+    /// Runs work on its loop, and records the storage calls of the work and of tasks that it starts.
     ///
-    /// In a task of its own, because the closure of `TaskLocal.withValue` doesn't stay on the caller's executor.
+    /// Runs in its own task, because the closure of `TaskLocal.withValue` doesn't stay on the caller's executor.
     nonisolated(nonsending) func record(
         on loop: EventLoop, _ work: @escaping (isolated EventLoop) async -> Void
     ) async {
@@ -74,7 +75,7 @@ final class SpanRecorder: StorageObserver {
         }
     }
 
-    /// The request's secret turned out to have devices, or something that only devices leave behind.
+    /// Records that the request's secret turned out to have devices, or something that only devices leave behind.
     func noteKnown() { state.withLock { $0.isKnown = true } }
 
     // MARK: Spans
@@ -94,14 +95,14 @@ final class SpanRecorder: StorageObserver {
         Begun(id: .random(), began: now, parent: state.withLock(\.parent))
     }
 
-    /// Begins a span that becomes the parent of those that end before it.
+    /// Begins a span that becomes the parent of spans until ``leave(_:_:isFailed:)`` ends it.
     func enter() -> Begun {
         let begun = begin()
         state.withLock { $0.parent = begun.id }
         return begun
     }
 
-    /// Ends a span, and begins none under it any more.
+    /// Ends a span that ``enter()`` began; later spans are no longer its children.
     func leave(_ begun: Begun, _ name: String, isFailed: Bool) {
         state.withLock { $0.parent = begun.parent }
         end(begun, name, .inside, isFailed: isFailed)
@@ -118,7 +119,7 @@ final class SpanRecorder: StorageObserver {
                 began: begun.began, ended: now, details: details, links: links, isFailed: isFailed))
     }
 
-    /// Adds a span, also of another trace.
+    /// Adds a span, possibly of another trace.
     func add(_ span: Span) {
         let isLate = state.withLock { state in
             if state.isFinished { return state.isExported }
@@ -139,7 +140,7 @@ final class SpanRecorder: StorageObserver {
             ended: now, details: details, links: links, isFailed: isFailed)
         let (spans, lost) = state.withLock { state in
             state.isFinished = true
-            // Only here, so that what isn't exported leaves room for what is.
+            // Not earlier, so that only exported traces count toward the limit.
             state.isExported = state.isKnown && tracer.takesOne()
             defer { state.spans = [] }
             return state.isExported ? ([own] + state.spans, state.lost) : ([], 0)

@@ -1,6 +1,6 @@
 import Storage
 
-/// A header of the exports, whose value is secret.
+/// A header of export requests, whose value is secret.
 struct TraceHeader: Sendable {
     let name: String
     let value: Secret
@@ -20,7 +20,7 @@ struct TraceHeader: Sendable {
         return headers
     }
 
-    /// A letter, a digit, a hyphen or an underscore: as many characters as names in use have.
+    /// A letter, a digit, a hyphen or an underscore: enough for the header names in use.
     private static func isNameByte(_ byte: UInt8) -> Bool {
         (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
             || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")

@@ -7,9 +7,9 @@ import Storage
 
 /// Decides what is traced, and exports spans in the background.
 ///
-/// There is none while tracing is off.
+/// No tracer exists while tracing is off.
 final class Tracer: Sendable {
-    /// Where spans go, and how many.
+    /// Where spans are exported, and how many.
     struct Options: Sendable {
         /// The collector's URL for OTLP over HTTP.
         var url: WebAddress
@@ -17,33 +17,34 @@ final class Tracer: Sendable {
         var headers: [TraceHeader] = []
         /// The share of traces that are exported, from 0 to 1.
         var ratio: Double
-        /// OpenTelemetry's name of the database's system.
+        /// OpenTelemetry's name for the database system.
         var database = "sqlite"
         /// The hosts of APNs' production and sandbox.
         var apnsHosts = (production: "", sandbox: "")
-        /// Waits between exports.
+        /// How long spans are collected for an export.
         var gatherTime = Bounds.spanGatherTime
-        /// The delays after an export that failed.
+        /// The delays after a failed export.
         var backOff = Bounds.spanBackOff
         /// The time limit of an export.
         var exportDeadline = Bounds.spanExportDeadline
     }
 
-    /// What became of spans.
+    /// How many spans were exported or dropped.
     struct Figures: Sendable, Equatable {
         var exported: UInt64 = 0
-        /// Those for which there was no room, and those that the collector didn't take.
+        /// Spans for which there was no room, and spans that the collector didn't accept.
         var dropped: UInt64 = 0
     }
 
     private struct State {
         var spans: [Span] = []
         var figures = Figures()
-        /// When all traces of a second can be begun again.
+        /// When the rate limit allows a full second's traces again.
         var fullAt = MonotonicTime(nanoseconds: 0)
         var isFinished = false
-        /// When the log last said that spans were dropped, and how many have been since.
+        /// When the log last reported dropped spans.
         var loggedAt: MonotonicTime?
+        /// Spans dropped since the log's last report.
         var unlogged = 0
     }
 
@@ -75,11 +76,11 @@ final class Tracer: Sendable {
         return SpanRecorder(trace, under: given?.span, isKnown: false, for: self)
     }
 
-    /// The recorder of work that isn't a sender's; `nil` if it isn't traced.
+    /// The recorder of work that isn't a sender's request; `nil` if it isn't traced.
     ///
     /// - Parameters:
     ///   - origin: The traced request that it follows from, if there was one.
-    ///   - continues: Whether it belongs to that request's trace, rather than to one with a link to it.
+    ///   - continues: Whether the work belongs to that request's trace, rather than to a new trace linked to it.
     func recorder(from origin: TraceContext? = nil, continues: Bool = false) -> SpanRecorder? {
         if continues {
             return origin.map { SpanRecorder($0.trace, under: $0.span, isKnown: true, for: self) }
@@ -89,16 +90,16 @@ final class Tracer: Sendable {
         return SpanRecorder(trace, under: nil, isKnown: true, links: origin.map { [$0] } ?? [], for: self)
     }
 
-    /// The recorder of a queued push's further attempt; `nil` if it isn't traced.
+    /// The recorder of a further attempt at a queued push; `nil` if it isn't traced.
     ///
-    /// It has no parent: the span of the push's storing is exported only if the event was traced, too.
+    /// It has no parent: the span that stored the push is exported only if the event was also traced.
     func recorder(ofPush id: String) -> SpanRecorder? {
         place(ofPush: id).map { SpanRecorder($0.trace, under: nil, isKnown: true, for: self) }
     }
 
-    /// The place of a queued push's storing in its trace; `nil` if it isn't traced.
+    /// The place in its trace of the span that stored a queued push; `nil` if it isn't traced.
     ///
-    /// Its ID is the push's, so that all attempts, whatever relay makes them, are in one trace without a column for it.
+    /// The trace's ID is the push's, so that every relay's attempts are in one trace without a column for it.
     func place(ofPush id: String) -> TraceContext? {
         guard let trace = TraceContext.TraceID(uuid: id), let span = trace.spanID, samples(trace) else {
             return nil
@@ -128,9 +129,9 @@ final class Tracer: Sendable {
 
     // MARK: Export
 
-    /// Queues spans; those for which there is no room are dropped.
+    /// Queues spans; spans for which there is no room are dropped.
     ///
-    /// - Parameter lost: How many more were dropped before.
+    /// - Parameter lost: The number of spans already dropped.
     func add(_ spans: [Span], lost: Int = 0) {
         state.withLock { state in
             let room = state.isFinished ? 0 : max(0, Bounds.spansWaitingMax - state.spans.count)
@@ -139,7 +140,7 @@ final class Tracer: Sendable {
         }
     }
 
-    /// Exports the waiting spans once more, and has ``run()`` return.
+    /// Makes ``run()`` export the waiting spans once more and return.
     func finish() {
         end.yield()
         end.finish()
@@ -171,7 +172,7 @@ final class Tracer: Sendable {
         }
     }
 
-    /// Takes the spans of the next export; `nil` if none wait.
+    /// Takes the spans of the next export; `nil` if none are waiting.
     func takeBatch(upTo max: Int = Bounds.spansPerExportMax) -> [Span]? {
         state.withLock { state in
             guard !state.spans.isEmpty else { return nil }
@@ -181,7 +182,7 @@ final class Tracer: Sendable {
         }
     }
 
-    /// Exports a batch, with further attempts after failures that may pass.
+    /// Exports a batch, and retries after temporary failures.
     private func export(_ batch: [Span]) async {
         var backOff = options.backOff
         for attempt in 1...Bounds.spanExportAttemptsMax {
@@ -209,7 +210,7 @@ final class Tracer: Sendable {
         }
     }
 
-    /// Counts lost spans, and logs them, unless others were logged just before.
+    /// Counts lost spans, and logs them unless lost spans were logged just before.
     private func drop(_ batch: [Span], _ reason: String, isLast: Bool = false) {
         let count = state.withLock { state -> Int? in
             state.figures.dropped += UInt64(batch.count)

@@ -7,21 +7,21 @@ extension Bounds {
 
     // MARK: relay check
 
-    /// Timeout of all checks; those without a result by then are reported as too slow.
+    /// Timeout of all checks; checks without a result by then are reported as too slow.
     static let checkDeadline: Duration = .seconds(60)
     /// Timeout of each step (a connection, a push, a database call), unless a setting is shorter.
     static let checkStepDeadline: Duration = .seconds(10)
-    /// Maximum keys tested in each environment.
+    /// Maximum keys tested per environment.
     static let checkKeysMax = 20
-    /// Maximum bundle IDs tested with each key.
+    /// Maximum bundle IDs tested per key.
     static let checkTopicsMax = 20
-    /// Maximum devices of a secret that are listed and sent a push.
+    /// Maximum devices per secret that are listed and sent a push.
     static let checkDevicesMax = 50
-    /// Maximum devices whose preferences are read.
+    /// Maximum devices whose preferences `relay check` reads.
     static let checkPreferencesMax = 100_000
-    /// How many of them are read at once.
+    /// Maximum devices whose preferences `relay check` reads at a time.
     static let checkPreferencesPerStep = 1_000
-    /// Maximum names of time zones that a finding lists.
+    /// Maximum time zone names that a finding lists.
     static let checkZonesMax = 5
     /// Clock skew that causes a warning.
     static let checkClockSkewNoticed: Duration = .seconds(30)
@@ -29,43 +29,43 @@ extension Bounds {
     static let checkClockSkewMax: Duration = .seconds(300)
     /// Minimum free bytes on a file's disk.
     static let checkDiskBytesMin: Int64 = 16 * 1_048_576
-    /// Free bytes below which there is a warning.
+    /// Free bytes on a file's disk below which `relay check` warns.
     static let checkDiskBytesNoticed: Int64 = 512 * 1_048_576
-    /// Days before a certificate's expiry from which there is a warning.
+    /// Days before a certificate's expiry from which `relay check` warns.
     static let checkCertificateDaysNoticed: Int64 = 21
 
     // MARK: relay send
 
     /// Timeout from resolving the relay's name to the end of its response; exceeds the longest event.
     static let sendDeadline: Duration = .seconds(320)
-    /// Maximum size of a relay's response that a command reads.
+    /// Maximum size of a relay's response that a command reads, in bytes.
     static let commandAnswerBytesMax = 1 << 20
 
     // MARK: Commands for people
 
-    /// Maximum connections of a command to a database server.
+    /// Maximum connections to a database server per command.
     static let commandConnectionsMax = 2
-    /// The default number of rows shown.
+    /// The default number of rows that a command shows.
     static let rowsShownDefault = 50
-    /// The maximum number of rows shown.
+    /// The maximum number of rows that a command shows.
     static let rowsShownMax = 10_000
     /// How often a followed log is polled.
     static let followInterval: Duration = .seconds(1)
     /// Maximum pages of new rows in one poll; further rows are skipped.
     static let followPagesMax = 20
-    /// The default number of days counted.
+    /// The default number of days that `relay stats` counts.
     static let statsDaysDefault = 7
-    /// The maximum number of days counted.
+    /// The maximum number of days that `relay stats` counts.
     static let statsDaysMax = 400
     /// Delivery log rows counted per statement.
     static let statsRowsPerStep = 10_000
-    /// Maximum different reasons counted per day; further ones are counted together.
+    /// Maximum distinct failure reasons counted per day; further ones are counted together.
     static let statsReasonsMax = 100
-    /// Maximum reasons shown in a day's line.
+    /// Maximum failure reasons shown in a day's line.
     static let statsReasonsShown = 3
     /// Maximum hashes listed if a prefix matches several.
     static let hashCandidatesMax = 10
-    /// Secrets read per statement.
+    /// Maximum tenants read per statement.
     static let tenantsPerStep = 1_000
     /// Maximum queued pushes counted; a higher number is reported as at least this many.
     static let waitingCountedMax = 1_000_000

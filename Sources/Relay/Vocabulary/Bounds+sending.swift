@@ -7,27 +7,27 @@ extension Bounds {
 
     /// Maximum clock skew between relays that share a database.
     static let clockSkewMax: Duration = .milliseconds(StorageLimits.clockSkewMax)
-    /// How often the database server's clock is read, besides for `/ready`.
+    /// How often the database server's clock is read, in addition to the reads for `/ready`.
     static let databaseClockInterval: Duration = .seconds(60)
     /// How often to look for due times that a fast clock set too late.
     static let dueCheckInterval: Duration = .seconds(60)
-    /// Maximum such pushes made due in one transaction.
+    /// Maximum pushes, or schedules, whose wrong due time is corrected per step.
     static let dueCheckRowsPerStep = 500
-    /// How long after the clock was set forward earlier pushes get their expiry extended by that step.
+    /// How long after the clock is set forward the expiry of earlier pushes is extended by that step.
     static let clockStepMemory: Duration = .seconds(3_600)
-    /// Maximum leases renewed when the clock is set forward; pushes of further leases may be sent twice.
+    /// Maximum leases renewed when the clock is set forward; pushes under further leases may be sent twice.
     static let leasesRenewedMax = 50_000
     /// How long a destination that rejects the provider token rests before one stored push probes it.
     static let tokenRefusedRest: Duration = .seconds(1)
-    /// The part of an event's time reserved for storing pushes without an outcome; at most a tenth of it.
+    /// The part of an event's time reserved for storing pushes without an outcome, at most a tenth of the event's time.
     static let enqueueReserve: Duration = .milliseconds(500)
     /// Maximum stored pushes in flight while there is nothing else to send; half of them to one destination alone.
     static let retriesInFlightMax = 1_024
     /// Maximum stored pushes started together; the next ones start after ``retriesPause``.
     static let retriesAtOnceMax = 48
-    /// How long a long batch of stored pushes pauses between its parts: a process sends about 10,000 a second at most.
+    /// The pause after each ``retriesAtOnceMax`` stored pushes; it limits a process to about 10,000 per second.
     static let retriesPause: Duration = .milliseconds(3)
-    /// Stored pushes in flight until a destination has accepted most of them.
+    /// Maximum stored pushes in flight per destination until the destination has accepted most of its pushes.
     static let retriesInFlightFirst = 64
     /// Maximum stored pushes in one claim.
     static let retriesPerClaimMax = StorageLimits.claimWindow
@@ -36,27 +36,28 @@ extension Bounds {
     static let retriesPerDestinationMin = 8
     /// The minimum batch worth claiming for a destination, even if fewer may be in flight: each claim has a fixed cost.
     static let retriesClaimedMin = 32
-    /// How long claims stay narrow after one that scanned past all backlogs, as a multiple of the time that it took.
+    /// How long claims take only the oldest rows after one that scanned past all backlogs, in multiples of that scan's
+    /// duration.
     static let wideClaimRest = 9
-    /// The maximum of that time, by which pushes behind a backlog are delayed.
+    /// The longest time for which claims take only the oldest rows, which delays pushes behind a backlog.
     static let wideClaimRestMax: Duration = .seconds(2)
     /// How long a destination's reduced window is remembered.
     static let retryWindowMemory: Duration = .seconds(60)
     /// How long a destination without free slots may be silent before its waiting pushes make room for others.
     static let retryStallTime: Duration = .seconds(2)
-    /// How often destinations of queued pushes that have been idle are forgotten.
+    /// How often idle destinations of queued pushes are forgotten.
     static let retryForgetInterval: Duration = .seconds(1)
-    /// Extra time for sending a stored push besides APNs' responses: storage calls and a busy machine.
+    /// Extra time for sending a stored push on top of APNs' response time, for storage calls and a busy machine.
     static let retryWorkMargin: Duration = .seconds(5)
     /// How long a claimed push may wait to be sent.
     static let retryWaitMax: Duration = .seconds(5)
-    /// How long a queued push waits for the end of quiet hours before its device's preferences are looked at again.
+    /// How long a queued push waits for the end of quiet hours before its device's preferences are checked again.
     static let queuedQuietLook: Duration = .seconds(600)
-    /// How often to poll the queue when nothing is known to become due, for pushes that other processes left.
+    /// How often to poll the queue for pushes that other processes left when nothing is known to become due.
     static let retryPollInterval: Duration = .seconds(5)
-    /// The minimum pause after measuring the queue, as a multiple of the time that it took.
+    /// The minimum pause after measuring the queue, as a multiple of the measurement's duration.
     static let queueMeasureRest = 20
-    /// The minimum time between two polls, so that pushes due together are claimed together.
+    /// The minimum time between two polls of the queue, so that pushes due together are claimed together.
     static let retryLookPause: Duration = .milliseconds(20)
     /// Maximum unwritten ends of stored pushes, about a kilobyte each.
     ///
@@ -84,7 +85,7 @@ extension Bounds {
     static let endsRefusedInRowMax = 16
     /// The delay before refused ends are retried.
     static let endsRefusedPause: Duration = .seconds(10)
-    /// Refusals that end a round of these retries; the remaining ends wait for the next round.
+    /// Refusals that end a round of retrying refused ends; the remaining ends wait for the next round.
     static let endsRefusedPerRound = 16
     /// Maximum remembered ends that came too late because another process had claimed the row.
     static let endsRememberedMax = 1_024
@@ -93,11 +94,11 @@ extension Bounds {
 
     // MARK: Frequency
 
-    /// The highest number of pushes in an hour or a day that a device can ask for.
+    /// The highest number of pushes per hour or per day to which a device can limit itself.
     static let frequencyMax = 1_000
-    /// How long a count of pushes to a secret's devices is used; other relays' pushes are missing from it meanwhile.
+    /// How long a count of pushes to a secret's devices is reused; meanwhile it misses other relays' pushes.
     static let frequencyCountAgeMax: Duration = .seconds(5)
-    /// Maximum secrets whose counts are remembered.
+    /// Maximum secrets whose push counts are remembered.
     static let frequencySecretsMax = 1_000
 
     // MARK: Logs
@@ -114,46 +115,47 @@ extension Bounds {
     static let refusalSummaryInterval: Duration = .seconds(60)
     /// Maximum pushes whose delivery log rows wait to be written; further ones are dropped and counted.
     static let deliveriesWaitingMax = 40_000
-    /// As many waiting pushes delay responses, so that load slows down before rows are dropped.
+    /// Pushes with unwritten delivery log rows at which responses are delayed, to slow load before rows are dropped.
     static let deliveriesCrowded = 30_000
-    /// The longest such delay.
+    /// The longest delay of a response while delivery log rows are waiting to be written.
     static let deliveriesDelayMax: Duration = .seconds(2)
-    /// The intervals in which a delayed response looks for room: short first, so that a moment's excess delays it little.
+    /// The intervals at which a delayed response checks for room in the delivery log: short at first, so that a brief
+    /// excess delays it little.
     static let deliveriesDelayBackOff = BackOff(from: .milliseconds(1), to: .milliseconds(40))
     /// Maximum delivery log rows in one transaction.
     static let deliveriesPerBatchMax = 2_000
-    /// The delays before writing them is retried.
+    /// The delays before writing delivery log rows is retried.
     static let deliveriesBackOff = BackOff(from: .milliseconds(500), to: .seconds(5))
-    /// How long delivery log rows are collected for one transaction that they don't fill.
+    /// How long delivery log rows are collected for a transaction that isn't full yet.
     static let deliveriesGatherTime: Duration = .milliseconds(200)
-    /// How often meanwhile to look whether they fill it.
+    /// How often to check whether the collected delivery log rows fill a transaction.
     static let deliveriesGatherStep: Duration = .milliseconds(10)
-    /// Consecutive refusals after which the rest of a batch is dropped.
+    /// Consecutive refusals after which the rest of a batch of delivery log rows is dropped.
     ///
     /// It exceeds the number of steps that find one bad row in a full batch.
     static let deliveriesRefusedInRowMax = 16
 
-    /// Services and reasons for which failures of one event's pushes by Web Push are logged.
+    /// Maximum pairs of push service and reason for which one event's Web Push failures are logged.
     static let webPushFailuresLoggedMax = 8
 
     // MARK: History
 
-    /// Items that a secret's history keeps; the oldest are removed.
+    /// Maximum items in a secret's history; the oldest are removed.
     static let historyItemsMax = StorageLimits.historyItemsMax
-    /// How long items of a history can be kept, in days.
+    /// The longest time for which history items can be kept, in days.
     static let historyDaysMax = 3_650
-    /// Items in a page of a history.
+    /// The default number of items per page of a history.
     static let historyPageItemsDefault = 50
-    /// Maximum items in a page of a history.
+    /// Maximum items per page of a history.
     static let historyPageItemsMax = 100
-    /// Maximum size of a page's texts before JSON escapes them; a page has at least one item.
+    /// Maximum size of a history page's text before JSON escaping, in bytes; a page contains at least one item.
     static let historyPageBytesMax = 128 * 1024
-    /// Maximum items that one request marks as read.
+    /// Maximum history items that one request can mark as read.
     static let historyReadIDsMax = 100
-    /// Maximum items waiting to be stored; further ones are dropped and counted.
+    /// Maximum history items waiting to be stored; further ones are dropped and counted.
     static let historyWaitingMax = 2_048
-    /// Maximum items in one transaction.
+    /// Maximum history items in one transaction.
     static let historyPerBatchMax = 256
-    /// How long an event's pushes wait until its item is stored; at most half of the event's time.
+    /// How long an event's pushes wait for its history item to be stored, at most half of the event's time.
     static let historyWaitMax: Duration = .seconds(2)
 }

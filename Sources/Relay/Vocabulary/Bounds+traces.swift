@@ -2,11 +2,11 @@ import Delays
 
 /// Limits of traces.
 extension Bounds {
-    /// Maximum traces per second that are exported.
+    /// Maximum traces exported per second.
     static let tracesPerSecondMax = 100
-    /// Maximum spans of a request before its response; further ones are dropped and counted.
+    /// Maximum spans per request before its response; further ones are dropped and counted.
     static let spansPerTraceMax = 128
-    /// Maximum spans waiting for their export; further ones are dropped and counted.
+    /// Maximum spans waiting to be exported; further ones are dropped and counted.
     static let spansWaitingMax = 4_096
     /// Maximum spans in one export.
     static let spansPerExportMax = 512
@@ -16,14 +16,14 @@ extension Bounds {
     static let spanExportDeadline: Duration = .seconds(10)
     /// The time limit of the last export, when the relay stops.
     static let spanLastExportDeadline: Duration = .seconds(2)
-    /// Attempts to export a batch of spans; then it is dropped.
+    /// Maximum attempts to export a batch of spans before it is dropped.
     static let spanExportAttemptsMax = 5
-    /// The delays between them.
+    /// The delays between attempts to export a batch of spans.
     static let spanBackOff = BackOff(from: .seconds(1), to: .seconds(8))
     /// The longest wait that a collector can ask for.
     static let spanRetryAfterMax: Duration = .seconds(60)
-    /// How often the log says that a collector didn't take spans.
+    /// How often the log reports that a collector didn't accept spans.
     static let spansDroppedInterval: Duration = .seconds(60)
-    /// Maximum size of a collector's response.
+    /// Maximum size of a collector's response, in bytes.
     static let spanAnswerBytesMax = 64 * 1024
 }

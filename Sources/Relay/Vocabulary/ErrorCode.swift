@@ -49,18 +49,18 @@ enum ErrorCode: String, CaseIterable, Sendable {
 
     /// The sentence for users.
     ///
-    /// Errors about a field append what the field must be.
+    /// Errors about a field append the field's rule.
     var sentence: String { entry.sentence }
 
     /// Whether the log summarises responses with this code beyond the first lines (``RefusalTally``).
     ///
-    /// Anyone can cause them at any rate; `storage_unavailable` too, while the database is down. `internal` is a
-    /// defect, and each one gets its line.
+    /// Anyone can cause them at any rate, even `storage_unavailable` while the database is down. `internal` is a
+    /// defect, so each one gets its own line.
     var isSummarised: Bool { self != .internalError }
 
     /// Seconds until a retry, sent in `Retry-After`; `nil` for none.
     ///
-    /// `rate_limited` also sends one, computed per request.
+    /// For `rate_limited`, it is computed per request.
     var retryAfterSeconds: Int? { entry.retryAfter }
 
     private struct Entry {

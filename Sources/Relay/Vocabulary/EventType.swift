@@ -12,7 +12,7 @@ enum EventType: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether a text can be a notification's kind, which shares its names with the event types.
+    /// Whether text is valid as a notification's kind; kinds share their names with event types.
     static func isKind(_ bytes: String.UTF8View) -> Bool {
         (1...Bounds.kindCountMax).contains(bytes.count)
             && bytes.allSatisfy { byte in

@@ -6,7 +6,7 @@ import Storage
 enum FailureReason {
     /// The device had no outcome by the event's deadline.
     static let deadlineExceeded = "DeadlineExceeded"
-    /// The stored device token or bundle identifier isn't a valid one.
+    /// The stored device token or bundle identifier isn't valid.
     static let invalidRegistration = "InvalidRegistration"
     /// The device's app is no longer configured.
     static let unknownBundle = "UnknownBundle"

@@ -20,7 +20,7 @@ enum LimitKind: String, CaseIterable, Sendable {
     case pushes
     /// `RELAY_CONNECTIONS_MAX` and `RELAY_CONNECTIONS_PER_ADDRESS_MAX`.
     case connections
-    /// Concurrent waits of a secret for replies and their results.
+    /// Concurrent waits per secret for replies and their results.
     case replyWaits = "reply_waits"
     /// `RELAY_QUEUE_MAX`, `RELAY_QUEUE_MIB_MAX` and `RELAY_QUEUE_PER_SECRET_MAX`.
     case queue

@@ -110,7 +110,7 @@ enum RequestField: String, CaseIterable, Sendable {
 
     /// Whether it is text for people, which no program compares.
     ///
-    /// Senders that cut a text within an emoji leave half of a surrogate pair, which is read as U+FFFD in these
+    /// Senders that cut text within an emoji leave half of a surrogate pair, which is read as U+FFFD in these
     /// fields. The same applies to all strings in `notification.data`.
     var isProse: Bool {
         switch self {
@@ -119,7 +119,7 @@ enum RequestField: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether it is a token of APNs.
+    /// Whether it is an APNs token.
     var isToken: Bool {
         switch self {
         case .deviceToken, .pushToStartToken, .widgetPushToken, .controlPushToken, .activityToken: true
@@ -127,7 +127,7 @@ enum RequestField: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether it is a text of a notification.
+    /// Whether it is part of a notification's visible text.
     var isShownText: Bool {
         switch self {
         case .title, .subtitle, .body, .notificationTitle, .notificationSubtitle, .notificationBody: true
@@ -244,11 +244,11 @@ enum RequestField: String, CaseIterable, Sendable {
         }
     }
 
-    /// Stored because refusals repeat it.
+    /// Stored because error responses repeat it.
     private static let eventTypes = choice(EventType.allCases.map(\.rawValue))
     private static let recurrenceUnits = choice(["hour", "day", "week", "month"])
 
-    /// The rule of a field that takes one of several words.
+    /// The rule of a field that accepts one of several words.
     private static func choice(_ words: [String]) -> String {
         let quoted = words.map { "\"\($0)\"" }
         return quoted.dropLast().joined(separator: ", ") + " or " + (quoted.last ?? "")

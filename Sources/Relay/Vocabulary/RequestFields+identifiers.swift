@@ -1,10 +1,10 @@
 extension RequestFields {
-    /// Whether a text can identify a session or a server.
+    /// Whether text is valid as the identifier of a session or a server.
     static func isIdentifier(_ bytes: String.UTF8View) -> Bool {
         (1...Bounds.identifierBytesMax).contains(bytes.count) && !bytes.contains(0)
     }
 
-    /// The actions that replies may have; empty if the sender doesn't say.
+    /// The actions that replies may choose; empty if the sender specifies none.
     func actions(_ field: RequestField) throws(APIError) -> [String] {
         guard let actions = try texts(field) else { return [] }
         guard (1...Bounds.replyActionsMax).contains(actions.count), Set(actions).count == actions.count,

@@ -5,10 +5,10 @@ struct BodyBounds: Sendable {
     let bytesMax: Int
     let depthMax: Int
 
-    /// Those of most routes.
+    /// The bounds of most routes.
     static let single = BodyBounds(
         bytesMax: Bounds.requestBodyBytesMax, depthMax: Bounds.requestJSONDepthMax)
-    /// Those of a batch, whose events are nested by two levels more than alone.
+    /// The bounds of a batch, whose events are nested two levels deeper than a single event.
     static let batch = BodyBounds(
         bytesMax: Bounds.batchBodyBytesMax, depthMax: Bounds.requestJSONDepthMax + 2)
 }
@@ -42,7 +42,7 @@ struct RequestFields: Sendable {
         }
     }
 
-    /// The fields of a body that is parsed already.
+    /// The fields of a body that has already been parsed.
     init(_ object: JSON.Object) {
         self.object = object
         prefixCount = 0
@@ -54,10 +54,10 @@ struct RequestFields: Sendable {
         prefixCount = field.rawValue.utf8.count + 1
     }
 
-    /// The number of members, unknown ones included.
+    /// The number of members, including unknown ones.
     var count: Int { object.members.count }
 
-    /// All members except some fields, as a request can have them again.
+    /// All members except the given fields, in the form of a request.
     func members(without fields: Set<RequestField>) -> JSON.Object {
         var rest = object
         for field in fields { rest[field.rawValue] = nil }
@@ -126,20 +126,20 @@ struct RequestFields: Sendable {
     /// An optional string.
     ///
     /// - Throws: `invalid_field` if it is present and not a string (`null` isn't one), or contains a lone
-    ///   surrogate where every byte counts.
+    ///   surrogate where every byte matters.
     func optional(_ field: RequestField) throws(APIError) -> String? {
         guard let value = value(field) else { return nil }
         guard let text = field.isProse ? value.text : value.string else { throw Self.invalid(field, value) }
         return text
     }
 
-    /// An optional text for people; an empty one counts as absent, because senders' templates leave texts empty.
+    /// Optional text for people; empty text counts as absent, because senders' templates can leave it empty.
     func shownText(_ field: RequestField) throws(APIError) -> String? {
         guard let text = try optional(field), !text.isEmpty else { return nil }
         return text
     }
 
-    /// Whether a field is present; an empty text for people counts as absent.
+    /// Whether a field is present; empty text for people counts as absent.
     func has(_ field: RequestField) -> Bool {
         guard let value = value(field) else { return false }
         return !(field.isShownText && value.string?.isEmpty == true)
@@ -188,7 +188,7 @@ extension JSON.Value {
 }
 
 extension JSON.Writer {
-    /// A member with the names of fields.
+    /// A member with a list of field names.
     mutating func member(_ name: StaticString, _ fields: [RequestField]) {
         self.name(name)
         beginArray()

@@ -1,4 +1,4 @@
-// The faults of a request, for people; determined only once the request is refused.
+// Explains a request's faults to people; runs only once the request has been refused.
 
 extension APIError {
     /// The error for a body with a content coding.
@@ -39,7 +39,7 @@ enum BodyMistake {
     }
 }
 
-/// A device token in a form that APNs doesn't take.
+/// A device token in a form that APNs doesn't accept.
 enum TokenMistake {
     /// A sentence for the sender, without the token; `nil` if the mistake isn't a common one.
     static func hint(_ text: String) -> String? {

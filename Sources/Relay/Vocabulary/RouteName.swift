@@ -27,13 +27,13 @@ enum RouteName: String, CaseIterable, Sendable {
     case tokenCreate = "POST /v1/token/create"
     case tokenList = "POST /v1/token/list"
     case tokenRevoke = "POST /v1/token/revoke"
-    /// ntfy's publish; also `PUT`, and `POST /` with JSON.
+    /// ntfy's publish route; also `PUT`, and `POST /` with JSON.
     case ntfy = "POST /<topic>"
     case gotify = "POST /message"
     case bark = "POST /push"
-    /// Bark's, with an access token in the path.
+    /// Bark's push route with an access token in the path.
     case barkPath = "GET /<key>"
-    /// What senders of other relays ask first; also `GET /version`.
+    /// The first request of other relays' senders; also `GET /version`.
     case doorProbe = "GET /ping"
     case openChamberRegister = "POST /v1/push/register-token"
     case openChamberSend = "POST /v1/push/send"

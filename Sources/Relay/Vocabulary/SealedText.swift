@@ -11,7 +11,7 @@ struct SealedText: Hashable, Sendable {
     /// The text, ASCII.
     let text: String
 
-    /// Checks a text; `nil` if it isn't one of at most ``Bounds/sealedCountMax`` characters.
+    /// Checks text; `nil` if it isn't a sealed notification of at most ``Bounds/sealedCountMax`` characters.
     init?(_ text: String) {
         let count = text.utf8.count
         guard (2...Bounds.sealedCountMax).contains(count), count % 4 != 1 else { return nil }
@@ -22,7 +22,7 @@ struct SealedText: Hashable, Sendable {
             if index < 2 { first = first << 6 | Int(digit) }
             last = digit
         }
-        // Two characters hold a byte and four bits that stand for nothing, three hold two bytes and two such bits.
+        // Two characters hold a byte and four unused bits; three hold two bytes and two unused bits.
         let unused: UInt8 = count % 4 == 2 ? 0b1111 : count % 4 == 3 ? 0b11 : 0
         guard last & unused == 0, first >> 4 == Int(Self.version) else { return nil }
         self.text = text
@@ -42,10 +42,10 @@ struct SealedText: Hashable, Sendable {
 
 /// The versions of sealed notifications that a device can open; the relay needn't know them.
 struct SealedVersions: Hashable, Sendable {
-    /// Different numbers in ascending order.
+    /// Distinct numbers in ascending order.
     let numbers: [Int]
 
-    /// Versions from a request; `nil` if there are too many or too large ones, or one of them twice.
+    /// Versions from a request; `nil` if there are too many, or if one is too large or a duplicate.
     init?(_ numbers: [Int]) {
         guard numbers.count <= Bounds.sealedVersionsMax, Set(numbers).count == numbers.count,
             numbers.allSatisfy((1...Bounds.sealedVersionMax).contains)

@@ -2,16 +2,16 @@ import APNs
 import Storage
 import WebPush
 
-/// A device that gets its pushes by Web Push: a browser's subscription, or an app's of UnifiedPush.
+/// A device that gets its pushes by Web Push: the subscription of a browser or of a UnifiedPush app.
 struct WebPushDevice: Sendable {
-    /// What takes the place of a bundle ID in such a device's row, in metrics, and in the log.
+    /// The stand-in for a bundle ID in a Web Push device's row, in metrics, and in the log.
     static let bundleID = "webpush"
-    /// The same as a topic.
+    /// The stand-in for a bundle ID, as a topic.
     static let topic: APNs.Topic = {
         guard let topic = APNs.Topic(bundleID) else { preconditionFailure("not a topic") }
         return topic
     }()
-    /// The longest address of a page, in bytes.
+    /// Maximum size of a page's address, in bytes.
     static let pageBytesMax = 512
 
     let subscription: Subscription
@@ -38,23 +38,23 @@ struct WebPushDevice: Sendable {
             page: parts.count == 5 ? parts[4] : nil)
     }
 
-    /// The text for a registration's column: parts that have no spaces.
+    /// The text for a registration's column: the parts, which contain no spaces, separated by spaces.
     var stored: String {
         let keys = subscription.keys
         let parts = [keyID, keys.p256dhText, keys.authText, subscription.endpoint.url, page]
         return parts.compactMap(\.self).joined(separator: " ")
     }
 
-    /// What takes the place of a device token: the endpoint's SHA-256, because endpoints are secret.
+    /// The stand-in for a device token: the endpoint's SHA-256, because endpoints are secret.
     var token: DeviceToken { Self.token(of: subscription.endpoint) }
 
-    /// What takes the place of the device token of an endpoint.
+    /// The stand-in for a device token, for an endpoint.
     static func token(of endpoint: PushEndpoint) -> DeviceToken {
         guard let token = DeviceToken(endpoint.identity) else { preconditionFailure("not hexadecimal") }
         return token
     }
 
-    /// Whether a text can be the address of a page: `https`, or `http` on this machine.
+    /// Whether text is valid as a page's address: `https`, or `http` on this machine.
     static func isPage(_ text: String) -> Bool {
         let bytes = text.utf8
         guard (1...pageBytesMax).contains(bytes.count),

@@ -1,24 +1,24 @@
-/// Rows of texts for one table, with all values stored consecutively in one block of bytes.
+/// Rows for one table, with all values as text, stored consecutively in one block of bytes.
 ///
 /// Engines that load rows in bulk read them from here: copying a value into a block costs much less than passing an
-/// ``SQLValue`` as a parameter of a statement. The engine converts a text to its column's type.
+/// ``SQLValue`` as a parameter of a statement. The engine converts each value to its column's type.
 package struct RowBlock: Sendable {
-    /// The table.
+    /// The table that the rows are for.
     package let table: String
-    /// The columns that each row has, in the order of its values.
+    /// The columns, in the order of each row's values.
     package let columns: [String]
-    /// The texts in UTF-8, without separators.
+    /// All values in UTF-8, without separators.
     package private(set) var bytes: [UInt8] = []
-    /// Where each value ends in `bytes`; it begins where the one before it ends.
+    /// Where each value ends in `bytes`; it begins where the previous value ends.
     package private(set) var ends: [Int] = []
-    /// Whether each value is NULL, as in `ends`.
+    /// Whether each value is NULL, in the same order as `ends`.
     private var nulls: [Bool] = []
 
     /// Creates a block without rows.
     ///
     /// - Parameters:
     ///   - rows: The expected number of rows.
-    ///   - bytesPerRow: Typical size of a row's texts.
+    ///   - bytesPerRow: Typical size of a row's values.
     package init(_ table: String, _ columns: [String], rows: Int, bytesPerRow: Int) {
         self.table = table
         self.columns = columns
@@ -27,7 +27,7 @@ package struct RowBlock: Sendable {
         nulls.reserveCapacity(rows * columns.count)
     }
 
-    /// Number of complete rows.
+    /// The number of complete rows.
     package var count: Int { ends.count / columns.count }
 
     /// Adds the next value of a row, or NULL.
@@ -37,13 +37,13 @@ package struct RowBlock: Sendable {
         nulls.append(text == nil)
     }
 
-    /// Adds the next value of a row: an integer.
+    /// Adds an integer as the next value of a row.
     package mutating func add(_ number: Int64) { add(String(number)) }
 
-    /// Adds the next value of a row: a hash in hexadecimal.
+    /// Adds a hash, in hexadecimal, as the next value of a row.
     package mutating func add(_ hash: SecretHash) { add(hash.hex) }
 
-    /// The bytes of a value: `row` and `column` count from 0.
+    /// The range of a value in `bytes`; `row` and `column` count from 0.
     package func range(_ row: Int, _ column: Int) -> Range<Int> {
         let index = row * columns.count + column
         return (index == 0 ? 0 : ends[index - 1])..<ends[index]

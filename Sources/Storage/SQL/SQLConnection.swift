@@ -1,17 +1,17 @@
 /// One connection to a database, as used by the statements of ``SQLSession``.
 ///
-/// A connection owns one C handle and is used on one thread at a time. Transactions read what was committed before each
-/// of their statements (`READ COMMITTED`), texts are UTF-8 in both directions, and a value that doesn't fit its column
-/// is an error: it is never truncated or rounded.
+/// A connection owns one C handle and is used on one thread at a time. Each statement in a transaction reads what was
+/// committed before that statement (`READ COMMITTED`). Text is UTF-8 in both directions. A value that doesn't fit its
+/// column is an error: it is never truncated or rounded.
 package protocol SQLConnection: AnyObject, SendableMetatype {
     /// This engine's SQL dialect.
     static var dialect: SQLDialect { get }
 
     /// The deadline of the statements that run next.
     ///
-    /// A statement that would wait longer fails as `timeout`, and the connection is then unusable. A driver that can't
-    /// interrupt its wait ends it after the options' `callTimeout`. SQLite, which waits only for locks, has its own
-    /// timeout for them.
+    /// A statement that would wait longer fails with `timeout`, and the connection is then unusable. A driver that
+    /// can't interrupt its wait ends it after the options' `callTimeout`. SQLite, which waits only for locks, has its
+    /// own timeout for them.
     var deadline: ContinuousClock.Instant { get set }
 
     /// False after a failure that ended the connection or left it in an unknown state; the connection is then
@@ -26,8 +26,8 @@ package protocol SQLConnection: AnyObject, SendableMetatype {
 
     /// Runs a statement and returns how many rows it inserted, deleted or matched for an update (changed or not).
     ///
-    /// Each `?` is a parameter, in order: the statements have no `?` in texts or names. A statement is prepared once
-    /// per connection, unless the location forbids it; the program has a bounded number of statements.
+    /// Each `?` is a parameter, in order; the statements contain no `?` in literals or names. A statement is prepared
+    /// once per connection, unless the location forbids it; the program has a bounded number of statements.
     func execute(_ sql: String, _ parameters: [SQLValue]) throws(SQLFailure) -> Int
 
     /// Runs a statement and passes its rows to `row` one by one; if `row` throws, the rest are dropped.
@@ -35,13 +35,13 @@ package protocol SQLConnection: AnyObject, SendableMetatype {
         _ sql: String, _ parameters: [SQLValue], row: (SQLRow) throws(SQLFailure) -> Void
     ) throws(SQLFailure)
 
-    /// Runs SQL text unchanged, without parameters or results: `BEGIN`, `COMMIT`, DDL.
+    /// Runs SQL text unchanged, without parameters or results, such as `BEGIN`, `COMMIT` or DDL.
     func run(_ sql: String) throws(SQLFailure)
 
-    /// Inserts rows with the engine's bulk protocol, all or none; returns false without inserting if the engine has no
-    /// such protocol.
+    /// Inserts rows with the engine's bulk protocol, all or none; returns false without inserting anything if the
+    /// engine has none.
     ///
-    /// Must not be called within a transaction. Fails like `execute`.
+    /// Must not be called within a transaction. Fails in the same ways as `execute`.
     func load(_ rows: RowBlock) throws(SQLFailure) -> Bool
 
     /// Whether the rows are sharded by secret across servers behind this one, so that statements for several secrets

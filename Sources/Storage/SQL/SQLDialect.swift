@@ -1,22 +1,22 @@
 /// The parts of SQL that differ between engines; everything else is written once, in ``SQLSession``.
 package final class SQLDialect: Sendable {
-    /// Whether one connection makes all changes, so that rows need no locks and statements need no round trips.
+    /// Whether a single connection makes all changes, so that rows need no locks and statements no round trips.
     package let hasOneWriter: Bool
     /// Begins a transaction that may write, at `READ COMMITTED`.
     package let begin: String
-    /// Counts the tables with a name: a query with one parameter.
+    /// A query that counts the tables with a name, its only parameter.
     package let countTables: String
     /// An `INSERT` that leaves an existing row with the same key unchanged and then reports no affected row.
     ///
-    /// `rest` is the text after the keyword: `secret_lock (secret_hash) VALUES (?)`.
+    /// `rest` is the text after the keyword, such as `secret_lock (secret_hash) VALUES (?)`.
     package let insertUnlessPresent: @Sendable (_ rest: String) -> String
     /// The end of an `INSERT` that replaces an existing row; its arguments are the key's columns and the other columns.
     package let replacing: @Sendable (_ key: [String], _ others: [String]) -> String
-    /// Whether `DELETE` may have an order and a limit.
+    /// Whether `DELETE` supports `ORDER BY` and `LIMIT`.
     let deletesInOrder: Bool
-    /// A `DELETE` of at most a number of rows, the last parameter.
+    /// A `DELETE` of a limited number of rows; the limit is the last parameter.
     let deleteFirst: @Sendable (LimitedDeletion) -> String
-    /// Updates a device; parameters are the registration's values, the secret's hash and the token.
+    /// Updates a device; the parameters are the registration's values, the secret's hash and the token.
     package let updateDevice: String
     /// Like `updateDevice`, but only if the device belongs to the installation given after the token.
     let updateInstallation: String
@@ -27,8 +27,8 @@ package final class SQLDialect: Sendable {
     ///
     /// - Parameters:
     ///   - greatest: The function for the larger of two numbers.
-    ///   - bytewise: A column's values as bytes, for `ORDER BY` and `<`: `id` becomes `id COLLATE "C"`.
-    ///   - deleteFirst: `DELETE` of at most a number of rows, the last parameter, in an order.
+    ///   - bytewise: Makes a column compare byte for byte in `ORDER BY` and `<`: `id` becomes `id COLLATE "C"`.
+    ///   - deleteFirst: A `DELETE` of a limited number of rows in order; the limit is the last parameter.
     package init(
         hasOneWriter: Bool = false, deletesInOrder: Bool = false, begin: String, countTables: String,
         greatest: String = "greatest",
@@ -82,11 +82,11 @@ package final class SQLDialect: Sendable {
     }
 }
 
-/// A `DELETE` with a limit, which MySQL writes without a subquery.
+/// A `DELETE` with a limit, for which MySQL needs no subquery.
 package struct LimitedDeletion: Sendable {
-    /// The table.
+    /// The table to delete from.
     package let table: String
-    /// The columns of its primary key.
+    /// The columns of the table's primary key.
     package let key: [String]
     /// The condition that selects the rows, with parameters.
     package let condition: String

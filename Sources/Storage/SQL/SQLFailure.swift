@@ -15,7 +15,7 @@ package struct SQLFailure: Error, Hashable, Sendable {
         case other
     }
 
-    /// How to recover.
+    /// How to recover from the failure.
     package let kind: Kind
     /// The error for the caller; its detail never contains values of rows or parameters.
     package let error: StorageError

@@ -1,11 +1,11 @@
-/// Tokens that admit their holders to a part of what a secret admits to.
+/// Access tokens, which grant their holders part of what a secret grants.
 extension SQLSession {
     func create(
         _ token: AccessToken, _ key: SecretKey, limit: Int
     ) throws(SQLFailure) -> AccessTokenCreation {
-        // A token names one hash: that of the secret's devices.
+        // A token refers to one hash: the hash under which the secret's devices are stored.
         if key.hasLegacy { _ = try rehash(key) }
-        // Checked before locking, which would leave a lock row for every invented secret.
+        // Checked before locking, because locking leaves a lock row for every invented secret.
         guard try hasDevice(key) else { return .noDevices }
         return try transaction { () throws(SQLFailure) in
             try lock(key.primary)
@@ -34,7 +34,7 @@ extension SQLSession {
             "secret_hash IN (\(SQLStatements.anyHash)) AND id = ?", .anyHash(of: key) + [.text(id.text)]) > 0
     }
 
-    /// Removes all tokens of a secret; returns how many.
+    /// Removes all of a secret's tokens and returns how many there were.
     func removeAccessTokens(of hashes: [SecretHash]) throws(SQLFailure) -> Int {
         var removed = 0
         for hash in hashes { removed += try removeAccessTokens("secret_hash = ?", [.hash(hash)]) }
@@ -77,7 +77,7 @@ extension SQLSession {
             ])
     }
 
-    /// The tokens of some rows; those that a newer version has written and this one can't read are left out.
+    /// The tokens in the matching rows; rows that a newer version wrote and this one can't read are left out.
     private func accessTokens(_ condition: String, _ values: [SQLValue]) throws(SQLFailure) -> [AccessToken] {
         var found: [AccessToken] = []
         try query("SELECT \(Self.accessTokenColumns) FROM access_token WHERE \(condition)", values) {
@@ -96,9 +96,10 @@ extension SQLSession {
         return found
     }
 
-    /// Removes the rows of a secret and those under the tokens' digests.
+    /// Removes rows under a secret's hash and the same tokens' rows under their digests.
     ///
-    /// The latter go first: without them nobody is admitted, even where an engine commits its shards one by one.
+    /// The rows under the digests go first: without them the tokens no longer work, even where an engine commits its
+    /// shards one by one.
     private func removeAccessTokens(_ condition: String, _ values: [SQLValue]) throws(SQLFailure) -> Int {
         try transaction { () throws(SQLFailure) in
             let digests = try rows(
@@ -115,7 +116,7 @@ extension SQLSession {
 }
 
 extension AccessToken {
-    /// The hash under which the row for requests with the token is.
+    /// The hash of the row by which requests with the token are looked up.
     fileprivate var place: SecretHash { SecretHash(digest) }
 }
 

@@ -1,15 +1,15 @@
 /// Choosing which due pushes to claim.
 extension SQLSession {
-    /// The due pushes that a claim tries to take; other callers may be faster.
+    /// The due pushes that a claim tries to take; other callers may take them first.
     ///
     /// If one window contains all due rows, nothing else is read. Otherwise there is a backlog: the claim takes the
-    /// rows of parts with few rows, then continues with the round's next parts among the others.
+    /// rows of parts with few due rows, then those of the round's next parts among the others.
     package func choose(
         dueAt now: EpochMilliseconds, limit: Int, _ scope: ClaimScope, _ rounds: inout ClaimRounds
     ) throws(SQLFailure) -> [DuePush] {
         guard limit > 0 else { return [] }
         var found: [DuePush] = []
-        // Within a round the other parts are also known to have backlogs, so nothing else is read.
+        // During a round, the remaining parts are known to have backlogs, so nothing else is read.
         if scope == .oldest { try visit(&rounds, scope, dueAt: now, limit: limit, &found) }
         if found.isEmpty {
             found = try window(dueAt: now)
@@ -28,8 +28,8 @@ extension SQLSession {
 
     /// Continues a round until it has found enough pushes.
     ///
-    /// A part fills at most half of a claim, so that a round ends sooner. A claim that looks past backlogs does so in
-    /// as many parts as allowed.
+    /// A part fills at most half of a claim, so that a round ends sooner. A claim that searches past backlogs visits as
+    /// many parts as allowed.
     private func visit(
         _ rounds: inout ClaimRounds, _ scope: ClaimScope, dueAt now: EpochMilliseconds, limit: Int,
         _ found: inout [DuePush]
@@ -50,7 +50,7 @@ extension SQLSession {
         }
     }
 
-    /// The oldest due pushes of all parts.
+    /// The oldest due pushes across all parts.
     private func window(dueAt now: EpochMilliseconds) throws(SQLFailure) -> [DuePush] {
         try due(
             """
@@ -59,7 +59,7 @@ extension SQLSession {
             """, [.integer(now)])
     }
 
-    /// The oldest due pushes of a part, excluding some secrets.
+    /// The oldest due pushes in a part, excluding some secrets.
     private func window(
         of bucket: Int, without excluded: [SecretHash], dueAt now: EpochMilliseconds
     ) throws(SQLFailure) -> [DuePush] {
@@ -81,7 +81,7 @@ extension SQLSession {
         """
     }
 
-    /// The oldest due pushes of each part, at most ``StorageLimits/claimSample`` of each.
+    /// The oldest due pushes in each part, at most ``StorageLimits/claimSample`` per part.
     private func samples(dueAt now: EpochMilliseconds) throws(SQLFailure) -> [Int: [DuePush]] {
         var samples: [Int: [DuePush]] = [:]
         let values = Array(repeating: SQLValue.integer(now), count: StorageLimits.buckets)
@@ -91,7 +91,8 @@ extension SQLSession {
         return samples
     }
 
-    /// One subquery per part, because every engine then uses an index; not all do for a single condition on all parts.
+    /// One subquery per part, because every engine uses an index for that; not all do for a single condition on all
+    /// parts.
     private static let sampleOfBuckets = (0..<StorageLimits.buckets).map { bucket in
         """
         SELECT * FROM (SELECT secret_hash, id, due_at, bucket FROM pending_push

@@ -1,11 +1,11 @@
 /// Claiming due pushes.
 extension SQLSession {
-    /// Takes the chosen pushes that no other caller has taken since they were read.
+    /// Takes the chosen pushes that no other caller has taken since they were read, in its own transaction.
     package func claim(
         _ chosen: [DuePush], dueAt now: EpochMilliseconds, _ lease: PushLease
     ) throws(SQLFailure) -> [ClaimedPush] {
         guard !chosen.isEmpty || isRepeated else { return [] }
-        // All or none, so that a claim repeated after a conflict leaves no push leased to an unknown owner.
+        // One transaction, so that a claim repeated after a conflict leaves no push leased to an unknown owner.
         return try transaction { () throws(SQLFailure) in
             try take(chosen, lease)
             return try held(lease, chosen, now)
@@ -14,7 +14,7 @@ extension SQLSession {
 
     /// Leases the chosen pushes that no other caller has taken since they were read; within a transaction.
     func take(_ chosen: [DuePush], _ lease: PushLease) throws(SQLFailure) {
-        // All claims use the same order, so that concurrent ones wait for each other less often.
+        // All claims use the same order, so that concurrent claims wait for each other less often.
         let inOrder = chosen.sorted { ($0.secretHash, $0.id) < ($1.secretHash, $1.id) }
         for chunk in Insertion.chunks(of: inOrder) { try take(chunk, lease) }
     }
@@ -55,11 +55,11 @@ extension SQLSession {
         let inOrder = chosen.compactMap { due in
             claimed.removeValue(forKey: PlaceOfPush(hash: due.secretHash, id: due.id))
         }
-        // Includes pushes taken by a first attempt whose connection was lost.
+        // Includes pushes that a first attempt took before its connection was lost.
         return inOrder + claimed.values
     }
 
-    /// Finds the recipients of pushes that don't go to a device's own token; such pushes are few.
+    /// Finds the recipients of pushes that don't go to a device's own token, of which there are few.
     private func addTokens(to claimed: inout [PlaceOfPush: ClaimedPush]) throws(SQLFailure) {
         for (place, found) in claimed where found.device == nil && found.push.isForToken {
             let token = try token(id: found.push.deviceID, found.push.secretHash)
@@ -67,7 +67,7 @@ extension SQLSession {
         }
     }
 
-    /// One unreadable row must not stop all other pushes.
+    /// The row's device; nil if it is unreadable, because one such row must not stop all other pushes.
     private static func device(_ row: SQLRow, from first: Int) throws(SQLFailure) -> Device? {
         guard !row.isNull(first) else { return nil }
         do throws(SQLFailure) {

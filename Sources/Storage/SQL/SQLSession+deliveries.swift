@@ -2,7 +2,7 @@
 extension SQLSession {
     package func append(_ deliveries: [Delivery], isRepeated: Bool) throws(SQLFailure) {
         guard !deliveries.isEmpty else { return }
-        // Some engines can commit a transaction on several shards partially, so each row is looked up.
+        // Some engines can commit only part of a transaction that spans shards, so each row is looked up.
         if isRepeated || self.isRepeated {
             return try transaction { () throws(SQLFailure) in try appendUnlessPresent(deliveries) }
         }
@@ -61,7 +61,7 @@ extension SQLSession {
         return tally
     }
 
-    /// The rows for the engine's bulk protocol.
+    /// The log rows in the form of the engine's bulk protocol.
     private static func block(of deliveries: [Delivery]) -> RowBlock {
         var block = RowBlock(
             "delivery_log", SQLStatements.deliveryColumns, rows: deliveries.count, bytesPerRow: 256)
@@ -100,7 +100,7 @@ extension SQLSession {
 }
 
 extension Delivery {
-    /// A delivery from ``SQLStatements/deliveryColumns``.
+    /// Reads a log row from ``SQLStatements/deliveryColumns``.
     init(_ row: SQLRow) throws(SQLFailure) {
         guard let status = DeliveryStatus(rawValue: try row.text(4)) else { throw row.wrong(4) }
         self.init(

@@ -10,8 +10,8 @@ extension SQLSession {
         return key.ordered(devices)
     }
 
-    /// A known device takes one statement; a new device, or an installation's new token, is stored while its secret is
-    /// locked.
+    /// Registering a known device takes one statement; a new device, or an installation's new token, is stored with its
+    /// secret locked.
     package func register(
         _ registration: Registration, _ key: SecretKey, limit: Int
     ) throws(SQLFailure) -> RegistrationResult {
@@ -37,7 +37,7 @@ extension SQLSession {
         }
     }
 
-    /// Moves all rows of a secret to its primary hash; false if there were none under other hashes.
+    /// Moves all of a secret's rows to its primary hash; false if there were none under other hashes.
     func rehash(_ key: SecretKey) throws(SQLFailure) -> Bool {
         let legacy = try hashesWithRows(key.legacy)
         guard !legacy.isEmpty else { return false }
@@ -53,7 +53,7 @@ extension SQLSession {
         return try unregisterOnce(token, key, at: now, logging: logging) ?? false
     }
 
-    /// Nil if a row that was found no longer exists.
+    /// Removes a device once; nil if a row that was found no longer exists.
     private func unregisterOnce(
         _ token: String, _ key: SecretKey, at now: EpochMilliseconds, logging: Bool
     ) throws(SQLFailure) -> Bool? {
@@ -66,8 +66,8 @@ extension SQLSession {
         ) { row throws(SQLFailure) in rows.append((try row.hash(0), try row.text(1))) }
         guard !rows.isEmpty else { return false }
         return try transaction { () throws(SQLFailure) in
-            // Locked so that nothing is stored for the secret between the removal of its last device and of its other
-            // rows.
+            // Locked, so that nothing is stored for the secret after its last device is removed and before its other
+            // rows are.
             try lock(key.hashes)
             var deleted = 0
             for row in rows {
@@ -101,7 +101,7 @@ extension SQLSession {
         _ device: Device, notUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds, logging: Bool
     ) throws(SQLFailure) -> Bool {
         try transaction { () throws(SQLFailure) in
-            // Locked so that no token is stored for the device between its removal and that of its tokens.
+            // Locked, so that no token is stored for the device after it is removed and before its tokens are.
             if device.details.tokenKind == nil { try lock(device.secretHash) }
             let removed = try execute(
                 "DELETE FROM \(device.table) WHERE secret_hash = ? AND id = ? AND updated_at <= ?",
@@ -133,7 +133,7 @@ extension SQLSession {
         let logged = try execute(
             statements.logRemovedPushes, [.integer(now), .hash(hash), .text(device)])
         guard logged > 0 else { return }
-        // Rows stored since then stay; they end when they are claimed without a device.
+        // Pushes stored since then stay; they end when they are claimed without a device.
         _ = try execute(
             """
             DELETE FROM pending_push WHERE secret_hash = ? AND device_id = ? AND EXISTS (
@@ -144,7 +144,8 @@ extension SQLSession {
 
     /// Updates the device that has the token; false if there is none.
     ///
-    /// - Parameter ofAnyInstallation: Whether it may be another installation's device, which then becomes this one's.
+    /// - Parameter ofAnyInstallation: Whether the device may belong to another installation; it then becomes this
+    ///   installation's.
     private func update(
         _ registration: Registration, _ key: SecretKey, ofAnyInstallation: Bool = false
     ) throws(SQLFailure) -> Bool {
@@ -186,7 +187,7 @@ extension SQLSession {
             ])
     }
 
-    /// The hashes that have rows.
+    /// The hashes under which there are rows.
     private func hashesWithRows(_ hashes: [SecretHash]) throws(SQLFailure) -> [SecretHash] {
         var found: [SecretHash] = []
         for hash in hashes {
@@ -201,15 +202,17 @@ extension SQLSession {
         return found
     }
 
-    /// Locks a secret under all of these hashes and moves its rows to the primary one; within a transaction.
+    /// Locks a secret under all of its hashes and moves its rows to the primary one; within a transaction.
     private func moveAll(from legacy: [SecretHash], to primary: SecretHash) throws(SQLFailure) {
         // A relay without the pepper may register under a legacy hash in the meantime.
         try lock([primary] + legacy)
         for hash in legacy { try move(from: hash, to: primary) }
     }
 
-    /// Moves all rows of a secret to its primary hash; where a token or installation has rows under both, the primary
-    /// row stays and gets the pushes that wait for the other.
+    /// Moves all of a secret's rows to its primary hash.
+    ///
+    /// If a token or installation has rows under both hashes, the row under the primary hash stays and gets the other
+    /// row's queued pushes.
     ///
     /// Deletes and inserts, because engines that shard by `secret_hash` refuse to change it.
     private func move(from legacy: SecretHash, to primary: SecretHash) throws(SQLFailure) {
@@ -217,7 +220,7 @@ extension SQLSession {
         let ids = Dictionary(current.map { (Array($0.token.utf8), $0.id) }) { first, _ in first }
         var replaced: [String: String] = [:]
         var found: [Device] = []
-        // Locked until the end, so that the copy doesn't undo any change to them.
+        // Locked until the transaction ends, so that copying the rows doesn't undo a concurrent change.
         let sql =
             "SELECT \(Device.columns) FROM device_registration WHERE secret_hash = ?\(statements.lockRows)"
         try query(sql, [.hash(legacy)]) { row throws(SQLFailure) in
@@ -251,7 +254,7 @@ extension SQLSession {
 }
 
 extension Device {
-    /// The table that has its row.
+    /// The table that contains the recipient's row.
     fileprivate var table: String { details.tokenKind == nil ? "device_registration" : "push_token" }
 
     private static let columnNames = [
@@ -262,17 +265,17 @@ extension Device {
 
     /// The columns in the order in which a device is read from them.
     static let columns = columnNames.joined(separator: ", ")
-    /// The columns of a table that is called `d`.
+    /// The same columns as `columns`, qualified with the table alias `d`.
     static let columnsOfD = columnNames.map { "d." + $0 }.joined(separator: ", ")
 
-    /// Counts a secret's devices by its hash.
+    /// Counts the devices under one hash.
     package static let countByHash = "SELECT count(*) FROM device_registration WHERE secret_hash = ?"
-    /// Stores a device, by `columns`.
+    /// Inserts a device with its `columns`.
     package static let insert =
         "INSERT INTO device_registration (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-    /// Selects a secret's devices by its hash.
+    /// Selects the devices under one hash.
     package static let selectByHash = "SELECT \(columns) FROM device_registration WHERE secret_hash = ?"
-    /// Selects a secret's devices by each of its hashes.
+    /// Selects a secret's devices under all of its hashes.
     package static let selectByAnyHash = """
         SELECT \(columns) FROM device_registration WHERE secret_hash IN (\(SQLStatements.anyHash))
         """

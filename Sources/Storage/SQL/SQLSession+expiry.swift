@@ -1,5 +1,5 @@
 extension ExpiringTable {
-    /// The condition for rows in a span of time.
+    /// The condition for rows within a span of time.
     private var span: String { "\(time) >= ? AND \(time) < ?" }
 
     /// Finds the time of the row after a given number of rows in a span.
@@ -7,10 +7,10 @@ extension ExpiringTable {
         "SELECT \(time) FROM \(rawValue) WHERE \(span) ORDER BY \(time) LIMIT 1 OFFSET ?"
     }
 
-    /// Removes all rows of a span.
+    /// Removes all rows in a span.
     fileprivate var deletion: String { "DELETE FROM \(rawValue) WHERE \(span)" }
 
-    /// Removes a limited number of rows of a span.
+    /// Removes a limited number of rows in a span.
     fileprivate var limitedDeletion: LimitedDeletion {
         LimitedDeletion(from: rawValue, key: key, where: span, orderedBy: time)
     }
@@ -38,8 +38,8 @@ extension SQLSession {
     private func removeSpan(
         of table: ExpiringTable, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
     ) throws(SQLFailure) -> Int {
-        // Removing rows in order keeps concurrent callers from deadlocking. Where that would need a sort and a look-up
-        // per row, the whole span is removed in any order.
+        // Removing rows in order keeps concurrent callers from deadlocking. On engines where that would need a sort and
+        // a look-up per row, the whole span is removed in any order.
         if dialect.deletesInOrder {
             return try removeFirst(of: table, from: start, before: end, limit: limit)
         }

@@ -55,7 +55,8 @@ extension SQLSession {
         }
     }
 
-    /// Removes a secret's history, last use, schedules, replies and tokens if it no longer has devices; within a transaction.
+    /// Removes a secret's other rows if it no longer has devices: history, last use, schedules, replies and tokens;
+    /// within a transaction.
     func forgetWithoutDevices(_ key: SecretKey) throws(SQLFailure) {
         guard try !hasDevice(key) else { return }
         _ = try removeAccessTokens(of: key.hashes)
@@ -69,7 +70,7 @@ extension SQLSession {
 // MARK: - Parts
 
 extension SQLSession {
-    /// The items whose secret has a device; the secret is locked, so that no item is stored after its last device is
+    /// The items whose secret has a device; locks each secret, so that no item is stored after its last device is
     /// removed.
     private func ofRegistered(
         _ items: [(item: HistoryItem, key: SecretKey)]
@@ -82,7 +83,8 @@ extension SQLSession {
         return items.filter { registered.contains($0.key.primary) }
     }
 
-    /// The items whose `eventID` has no item yet, in table order, so that concurrent calls lock rows in the same order.
+    /// The items whose `eventID` isn't stored yet, in table order, so that concurrent calls lock rows in the same
+    /// order.
     private func withoutRepeated(
         _ items: [(item: HistoryItem, key: SecretKey)]
     ) throws(SQLFailure) -> [HistoryItem] {

@@ -1,6 +1,6 @@
-/// Devices with an installation ID from the app, so that a new token replaces the old one.
+/// Devices with an installation ID, whose new token replaces their old one.
 extension SQLSession {
-    /// Gives a new token to an installation's device, if there is one; within a transaction that locks the secret.
+    /// Gives a new token to an installation's device, if any; within a transaction that locks the secret.
     ///
     /// The device keeps its ID, so its queued pushes go to the new token. If another device of the secret has the
     /// token, it is removed and its queued pushes move, including leased ones: a phone has only one token.
@@ -51,7 +51,7 @@ extension SQLSession {
 }
 
 extension Device {
-    /// Whether both belong to the same installation.
+    /// Whether both devices belong to the same installation.
     ///
     /// Compares bytes, because Swift treats canonically equivalent strings as equal.
     func isSameInstallation(as other: Device) -> Bool {

@@ -1,6 +1,6 @@
-/// The keys that all relays of a database share.
+/// The keys shared by all relays that use a database.
 extension SQLSession {
-    /// The stored key of a name; stores `text` if there is none.
+    /// The key stored under a name; stores `text` if there is none.
     func relayKey(
         _ name: String, orStoring text: String?, at now: EpochMilliseconds
     ) throws(SQLFailure) -> String? {
@@ -18,7 +18,7 @@ extension SQLSession {
             dialect.insertUnlessPresent(
                 "INTO relay_key (secret_hash, name, text, created_at) VALUES (?, ?, ?, ?)"),
             [hash, .text(name), .text(text), .integer(now)])
-        // Another relay's, if that was faster.
+        // Another relay's key, if that relay stored it first.
         return try stored() ?? text
     }
 }
@@ -29,7 +29,7 @@ extension SQLStorage {
     ) async throws(StorageError) -> String? {
         try StorageText.check(name, field: "name", bytes: StorageLimits.relayKeyNameBytes)
         try StorageText.check(text ?? "", field: "key", bytes: StorageLimits.relayKeyBytes)
-        // Reading needs no write privilege.
+        // Only reads, so that the account needs no write privilege.
         guard text != nil else {
             return try await read { session throws(SQLFailure) in
                 try session.relayKey(name, orStoring: nil, at: now)

@@ -1,9 +1,9 @@
-/// Look-ups of several secrets' devices at once.
+/// Look-ups of several secrets' devices in one statement.
 extension SQLSession {
     /// The devices of each secret.
     ///
-    /// One statement reads all rows of a secret. Two statements could miss rows that another caller moves between its
-    /// hashes in the meantime.
+    /// One statement reads all of a secret's rows. Two statements could miss rows that another caller moves between the
+    /// secret's hashes in the meantime.
     func devices(of keys: [SecretKey]) throws(SQLFailure) -> [[Device]] {
         if keys.count == 1 { return [try devices(of: keys[0])] }
         var found: [SecretHash: [Device]] = [:]
@@ -36,7 +36,7 @@ extension SQLSession {
 
     private static let hashesPerLookupMax = lookups.last?.places ?? 0
 
-    /// Few sizes, because each is a separate prepared statement.
+    /// Look-ups in only a few sizes, because each size is a separate prepared statement.
     private static let lookups = [4, 16, 66].map { places in
         let list = Array(repeating: "?", count: places).joined(separator: ", ")
         return (places, "SELECT \(Device.columns) FROM device_registration WHERE secret_hash IN (\(list))")

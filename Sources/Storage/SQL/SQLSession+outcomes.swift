@@ -1,4 +1,4 @@
-/// Outcomes: pages of the delivery log, of acknowledgements and of replies, merged.
+/// Outcomes, merged from the delivery log, acknowledgements and replies.
 extension SQLSession {
     func outcomes(
         of key: SecretKey, after position: OutcomePosition, before end: EpochMilliseconds, limit: Int
@@ -7,7 +7,7 @@ extension SQLSession {
         for hash in key.hashes {
             for kind in OutcomePosition.Kind.allCases {
                 let (time, id) = position.start(of: kind)
-                // The position's own row is read again, because a log row can have more pushes than were listed.
+                // The row at the position is read again, because not all of a log row's pushes may have been listed.
                 let values: [SQLValue] = [
                     .hash(hash), .integer(time), .integer(end), .integer(time), .text(id), .limit(limit + 1),
                 ]

@@ -1,7 +1,7 @@
 /// Walks over all devices and secrets to remove rows that are no longer renewed. Each step reads a bounded number of
 /// rows along an index.
 extension SQLSession {
-    /// The devices among the next `limit` that last registered before `time`, and where the next step begins.
+    /// Of the next `limit` devices, those that last registered before `time`; and where the next step begins.
     func staleDevices(
         before time: EpochMilliseconds, after cursor: DeviceCursor?, limit: Int
     ) throws(SQLFailure) -> (devices: [Device], next: DeviceCursor?) {
@@ -18,7 +18,7 @@ extension SQLSession {
         ) { row throws(SQLFailure) in
             next = DeviceCursor(secretHash: try row.repairedText(0), token: try row.repairedText(1))
         }
-        // The last step also has an upper bound: without one, Postgres may plan to read the whole table. "g" sorts
+        // Even the last step has an upper bound: without one, Postgres may plan to read the whole table. "g" sorts
         // after all hexadecimal digits.
         let end = next ?? DeviceCursor(secretHash: "g", token: "")
         var devices: [Device] = []

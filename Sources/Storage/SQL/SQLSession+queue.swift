@@ -43,9 +43,10 @@ extension SQLSession {
         }
     }
 
-    /// Moves a secret's rows to another hash; a worker that has leased one waits for the move and then loses the lease.
+    /// Moves a secret's pushes to another hash; a worker that has leased one of them waits for the move and then loses
+    /// the lease.
     ///
-    /// As delete and insert: engines that shard by `secret_hash` refuse to change it.
+    /// Deletes and inserts rows, because engines that shard by `secret_hash` refuse to change it.
     ///
     /// - Parameter devices: For each dropped device, the ID of the device that gets its pushes.
     func movePushes(
@@ -79,7 +80,7 @@ extension SQLSession {
     private struct Backlog {
         var waiting: Int
         let devices: Set<String>
-        /// IDs that are already stored; looked up only where needed.
+        /// The IDs that are already stored; looked up only when needed.
         let stored: Set<String>
 
         mutating func add(_ push: PendingPush, limit: Int) -> EnqueueResult {
@@ -97,7 +98,7 @@ extension SQLSession {
         var waiting = try countPushes(of: secret)
         let isNearLimit = waiting + count > limit / 2
         if isNearLimit {
-            // Near the limit, callers count one at a time; far below it, no caller can exceed it.
+            // Near the limit, callers count one at a time. Far below it, no caller can exceed the limit.
             try lock(secret)
             waiting = try countPushes(of: secret)
         }
@@ -186,7 +187,7 @@ extension SQLSession {
     }
 
     func setDue(_ pushes: [DuePush], to time: EpochMilliseconds) throws(SQLFailure) -> Int {
-        // The same order as in claims.
+        // Sorted in the same order as in claims.
         let inOrder = pushes.sorted { ($0.secretHash, $0.id) < ($1.secretHash, $1.id) }
         return try transaction { () throws(SQLFailure) in
             var count = 0
@@ -204,7 +205,7 @@ extension SQLSession {
 }
 
 extension PendingPush {
-    /// A push of `SQLStatements.pushColumns`.
+    /// Reads a push from `SQLStatements.pushColumns`.
     init(_ row: SQLRow) throws(SQLFailure) {
         self.init(
             id: try row.text(1), secretHash: try row.hash(0), deviceID: try row.text(2),
@@ -217,13 +218,13 @@ extension PendingPush {
 }
 
 extension DuePush {
-    /// A push of its hash, id and due time.
+    /// Reads a push from its hash, ID and due time.
     init(_ row: SQLRow) throws(SQLFailure) {
         self.init(secretHash: try row.hash(0), id: try row.text(1), dueAt: try row.integer(2))
     }
 }
 
-/// The primary key of a waiting push.
+/// The primary key of a queued push.
 struct PlaceOfPush: Hashable {
     let hash: SecretHash
     let id: String

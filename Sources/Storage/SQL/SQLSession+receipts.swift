@@ -1,6 +1,6 @@
 /// Event receipts: every change is one statement whose condition checks the expected state.
 extension SQLSession {
-    /// How often a claim retries after another caller was faster; each time, that caller has made progress.
+    /// The maximum number of attempts at a claim; an attempt fails only if another caller has made progress.
     private static var claimAttemptsMax: Int { 16 }
 
     private struct Receipt {
@@ -29,11 +29,11 @@ extension SQLSession {
 
     /// Claims several events with few statements.
     ///
-    /// New ones are inserted together, and those that have a result are read together. The others, whose receipts can be
-    /// taken over, are claimed one by one.
+    /// New events are inserted together, and events that already have a result are read together. The others, whose
+    /// receipts can be taken over, are claimed one by one.
     func claim(_ events: [EventClaim]) throws(SQLFailure) -> [Result<EventClaimResult, StorageError>] {
         guard events.count > 1 else { return try events.map(outcome(of:)) }
-        // All claims use the same order, so that concurrent ones wait for each other less often.
+        // All claims use the same order, so that concurrent claims wait for each other less often.
         let inOrder = events.filter { !$0.key.hasLegacy }
             .sorted { ($0.key.primary, $0.eventID) < ($1.key.primary, $1.eventID) }
         var known: [UUIDv7: EventClaimResult] = [:]
@@ -43,7 +43,7 @@ extension SQLSession {
             if inserted == chunk.count {
                 for event in chunk { known[event.id] = .claimed }
             } else {
-                // Those just inserted are recognized by their claim.
+                // Receipts that were just inserted are recognized by their claim.
                 for (key, ofSecret) in Dictionary(grouping: chunk, by: \.key) {
                     known.merge(try results(of: ofSecret, key)) { one, _ in one }
                 }
@@ -55,7 +55,7 @@ extension SQLSession {
         }
     }
 
-    /// The results of claims of one secret, as far as receipts decide them without a change.
+    /// The results of one secret's claims, as far as existing receipts decide them without a change.
     private func results(
         of events: [EventClaim], _ key: SecretKey
     ) throws(SQLFailure) -> [UUIDv7: EventClaimResult] {
@@ -87,7 +87,7 @@ extension SQLSession {
         }
     }
 
-    /// Stores the answers of several events.
+    /// Stores the responses to several events.
     func complete(_ events: [CompletedEvent]) throws(SQLFailure) -> [Bool] {
         guard events.count > 1 else { return try events.map(complete) }
         var completed: Set<UUIDv7> = []
@@ -98,7 +98,7 @@ extension SQLSession {
             let answers = filled.flatMap { [.text($0.claim.id.text), .blob($0.answer)] as [SQLValue] }
             let updated = try execute(
                 SQLStatements.completions[filled.count] ?? "", answers + filled.flatMap(\.place))
-            // If some claims were lost, each answer is stored once more to find out which.
+            // If some claims were lost, each response is stored once more to find out which.
             if updated == chunk.count { completed.formUnion(chunk.map(\.claim.id)) }
         }
         return try events.map { event throws(SQLFailure) in
@@ -167,7 +167,7 @@ extension SQLSession {
     private func result(of event: EventClaim, _ receipt: Receipt) -> EventClaimResult? {
         guard receipt.content == event.content.hex else { return .conflict }
         if let answer = receipt.answer { return .answered(answer) }
-        // This call itself made the claim, such as in an attempt whose connection was lost.
+        // This call itself made the claim, in an earlier attempt whose connection was lost.
         if receipt.claimID == event.id.text { return .claimed }
         return receipt.leaseUntil > event.at ? .inProgress : nil
     }
@@ -188,7 +188,7 @@ extension SQLSession {
             ])
     }
 
-    /// Takes the event over, unless another caller has changed a receipt since it was read.
+    /// Takes over the event, unless another caller has changed a receipt since it was read.
     private func take(_ event: EventClaim, from receipts: [Receipt]) throws(SQLFailure) -> Bool {
         for legacy in receipts where legacy.hash != event.key.primary {
             guard try delete(legacy, event) else { return false }
@@ -220,12 +220,12 @@ extension SQLSession {
     }
 }
 
-/// An event and the answer to store.
+/// An event and the response to store.
 struct CompletedEvent: Sendable {
     let claim: EventClaim
     let answer: [UInt8]
 
-    /// The parameters that name its receipt.
+    /// The parameters that identify the event's receipt.
     fileprivate var place: [SQLValue] {
         [.hash(claim.key.primary), .text(claim.eventID), .text(claim.id.text)]
     }

@@ -1,9 +1,9 @@
 /// Activity tokens that were replaced by newer ones for the same device and session.
 ///
 /// A registration may arrive late, or again after its response was lost. Rows without a token record the replaced
-/// tokens, so that these don't displace their successors.
+/// tokens, so that a late registration doesn't displace their successors.
 extension SQLSession {
-    /// Whether the device has replaced this activity token with another one that it still has.
+    /// Whether the device has replaced this activity token with another token that it still has.
     func isReplaced(_ token: PushToken, under hash: SecretHash) throws(SQLFailure) -> Bool {
         guard token.kind == .activity, let device = token.deviceID else { return false }
         let mark = Self.mark(of: token, under: hash)

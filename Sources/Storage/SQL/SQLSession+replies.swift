@@ -1,6 +1,6 @@
 /// Acknowledgements and replies: every change is one statement whose condition checks the expected state.
 extension SQLSession {
-    /// How often a call retries after another caller was faster; each time, that caller has made progress.
+    /// The maximum number of attempts per call; an attempt fails only if another caller has made progress.
     private static var acknowledgeAttemptsMax: Int { 8 }
 
     func acknowledge(
@@ -18,7 +18,7 @@ extension SQLSession {
             let new = seen.with(addition, at: now) ?? seen
             for _ in 0..<Self.acknowledgeAttemptsMax {
                 let found = try rows(of: event)
-                // It belongs to an earlier event with the same ID.
+                // An expired row belongs to an earlier event with the same ID.
                 for row in found where row.expiresAt <= now { try remove(row, of: event) }
                 guard let row = found.filter({ $0.expiresAt > now }).min(by: Self.comesFirst) else {
                     guard try insert(new, of: event, until: receipt.end) else { continue }
@@ -104,15 +104,17 @@ extension SQLSession {
         """
     }
 
-    /// Under two hashes of a secret there can be two rows: the one with a reply counts, then the one with a result, then
-    /// the earlier one.
+    /// Whether a row takes precedence over another.
+    ///
+    /// An event can have rows under two of a secret's hashes: a row with a reply takes precedence, then a row with a
+    /// result, then the earlier row.
     private static func comesFirst(_ one: ReplyRow, _ other: ReplyRow) -> Bool {
         let (left, right) = (one.acknowledgement, other.acknowledgement)
         return (left.repliedAt ?? .max, left.resultAt ?? .max, left.at)
             < (right.repliedAt ?? .max, right.resultAt ?? .max, right.at)
     }
 
-    /// The end of the validity of the event's receipt, and the actions that it offers; nil if it has none.
+    /// When the event's receipt expires, and the actions that it offers; nil if the event has no receipt.
     private func receipt(
         of event: EventName, at now: EpochMilliseconds
     ) throws(SQLFailure) -> (end: EpochMilliseconds, actions: [String]?)? {
@@ -184,7 +186,7 @@ extension SQLSession {
             [.hash(row.hash), .text(event.eventID), .integer(row.expiresAt)])
     }
 
-    /// Removes the oldest rows over the limit, and others of the same millisecond.
+    /// Removes the oldest rows over the limit, and any others with the same millisecond.
     private func removeAcknowledgements(of hash: SecretHash, beyond limit: Int) throws(SQLFailure) {
         let last = try integer(
             "SELECT acked_at FROM event_reply WHERE secret_hash = ? ORDER BY acked_at DESC LIMIT 1 OFFSET ?",
@@ -230,14 +232,14 @@ private struct ReplyRow {
 }
 
 extension Acknowledgement {
-    /// What is stored besides the acknowledgement.
+    /// What a call stores in addition to the acknowledgement.
     enum Addition: Sendable {
         case nothing
         case reply(EventReply)
         case result(ReplyResult)
     }
 
-    /// The acknowledgement with a first reply or result; nil if it stays as it is.
+    /// The acknowledgement with a first reply or result added; nil if it doesn't change.
     func with(_ addition: Addition, at now: EpochMilliseconds) -> Acknowledgement? {
         var changed = self
         switch addition {

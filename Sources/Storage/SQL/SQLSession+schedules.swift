@@ -5,14 +5,14 @@ extension SQLSession {
     ) throws(SQLFailure) -> ScheduleCreation {
         // Stored under the hash of the secret's devices, where the worker looks for them.
         if key.hasLegacy { _ = try rehash(key) }
-        // Checked before locking, which would leave a lock row for every invented secret.
+        // Checked before locking, because locking leaves a lock row for every invented secret.
         guard try hasDevice(key) else { return .noDevices }
         return try transaction { () throws(SQLFailure) in
             try lock(key.primary)
             guard try hasDevice(key) else { return .noDevices }
             var replaced: UUIDv7?
             if let name = schedule.name, let id = try scheduleID(named: name, schedule.kind, key.primary) {
-                // This call stored the schedule in an attempt whose connection was lost.
+                // This call stored the schedule in an earlier attempt, whose connection was lost.
                 guard id != schedule.id else { return .created }
                 _ = try execute(Self.deleteSchedule, [.hash(key.primary), .text(id.text)])
                 replaced = id
@@ -105,19 +105,19 @@ extension SQLSession {
         guard !chosen.isEmpty || isRepeated else { return [] }
         return try transaction { () throws(SQLFailure) in
             let claimed = try takeSchedules(chosen, dueAt: now, lease)
-            // Includes schedules taken by a first attempt whose connection was lost.
+            // Includes schedules that a first attempt took before its connection was lost.
             return isRepeated ? try held("due_at <= ? AND lease_owner = ?", [.integer(now)], lease) : claimed
         }
     }
 
-    /// The due schedules that a claim tries to take; other callers may be faster.
+    /// The due schedules that a claim tries to take; other callers may take them first.
     func chooseSchedules(
         dueAt now: EpochMilliseconds, limit: Int, from bucket: Int
     ) throws(SQLFailure) -> [DueSchedule] {
         let scan = ScheduleScan(start: bucket, limit: limit)
         var rows = try dueSchedules("", [], at: now)
         if rows.count == StorageLimits.claimWindow {
-            // There is a backlog, and other callers begin in other parts.
+            // There is a backlog, so this searches part by part; other callers begin with other parts.
             var some: [DueSchedule] = []
             for bucket in scan.buckets where some.count < limit {
                 some += try dueSchedules("bucket = ? AND ", [.integer(Int64(bucket))], at: now)
@@ -131,7 +131,7 @@ extension SQLSession {
     func takeSchedules(
         _ chosen: [DueSchedule], dueAt now: EpochMilliseconds, _ lease: PushLease
     ) throws(SQLFailure) -> [ClaimedSchedule] {
-        // All claims use the same order, so that concurrent ones wait for each other less often.
+        // All claims use the same order, so that concurrent claims wait for each other less often.
         let inOrder = chosen.sorted { ($0.secretHash, $0.id) < ($1.secretHash, $1.id) }
         var claimed: [ClaimedSchedule] = []
         for chunk in Insertion.chunks(of: inOrder) {
@@ -195,7 +195,7 @@ extension SQLSession {
     static let scheduleColumns = SQLStatements.scheduleColumns.joined(separator: ", ")
     private static let deleteSchedule = "DELETE FROM schedule WHERE secret_hash = ? AND id = ?"
 
-    /// The condition for a row without a lease, or with one that has expired or is impossibly long.
+    /// The condition for a row without a lease, or whose lease has expired or is impossibly long.
     static let isFree = "(lease_until <= ? OR lease_until > ?)"
 
     static func free(at now: EpochMilliseconds) -> [SQLValue] {
@@ -232,7 +232,7 @@ extension SQLSession {
         return rows
     }
 
-    /// The rows of a lease; rows that this program can't read are left for a newer version.
+    /// The rows under a lease; rows that this program can't read are left for a newer version.
     private func held(
         _ condition: String, _ values: [SQLValue], _ lease: PushLease
     ) throws(SQLFailure) -> [ClaimedSchedule] {
@@ -286,7 +286,7 @@ struct ScheduleRow {
         self.init(schedule, leaseOwner: try row.optionalText(16), leaseUntil: try row.integer(17))
     }
 
-    /// The columns of the row, under a hash.
+    /// The row's column values, stored under `hash`.
     func values(under hash: SecretHash) -> [SQLValue] {
         func optional(_ value: Int64?) -> SQLValue { value.map { .integer($0) } ?? .null }
         return [

@@ -1,4 +1,4 @@
-/// A secret's rows in all tables, and totals of the database.
+/// A secret's rows in all tables, and the database's totals.
 extension SQLSession {
     func holdings(of key: SecretKey) throws(SQLFailure) -> Holdings {
         var all = Holdings()
@@ -18,7 +18,7 @@ extension SQLSession {
 
     func revoke(_ key: SecretKey, limit: Int) throws(SQLFailure) -> Holdings {
         try transaction { () throws(SQLFailure) in
-            // Locked so that a call that still saw a device can't store a schedule or token.
+            // Locked, so that a call that still saw a device can't store a schedule or token.
             try lock(key.hashes)
             var removed = Holdings()
             for hash in key.hashes {

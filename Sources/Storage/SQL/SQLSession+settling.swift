@@ -1,9 +1,10 @@
 extension SQLSession {
-    /// Finds and locks the pushes still leased to the caller, then ends them: few statements for any number of pushes,
-    /// because each is a round trip.
+    /// Finds and locks the pushes still leased to the caller, then ends the leases.
+    ///
+    /// Uses few statements for any number of pushes, because each statement is a round trip.
     func settle(_ settlements: [Settlement], logging: Bool) throws(SQLFailure) -> [Bool] {
         guard !settlements.isEmpty else { return [] }
-        // The same order as in claims.
+        // Sorted in the same order as in claims.
         let inOrder = settlements.sorted { ($0.secretHash, $0.id) < ($1.secretHash, $1.id) }
         return try transaction { () throws(SQLFailure) in
             var held = try self.held(inOrder)
@@ -81,10 +82,10 @@ extension SQLSession {
         try appendUnlessPresent(over.map { $0.delivery })
     }
 
-    /// The pushes that this call ended before its connection was lost.
+    /// The pushes whose leases this call ended before its connection was lost.
     ///
-    /// Without log rows, an ended push can't be distinguished from one that another caller took; it counts as not
-    /// leased.
+    /// Without log rows, an ended push can't be distinguished from one that another caller took; such a push counts as
+    /// not leased.
     private func ended(_ settlements: [Settlement], logging: Bool) throws(SQLFailure) -> Set<Hold> {
         var over: [Settlement] = []
         var again: [Settlement] = []
@@ -124,7 +125,7 @@ extension SQLSession {
     }
 }
 
-/// A queued push and its lease's owner.
+/// A queued push and the owner of its lease.
 private struct Hold: Hashable {
     static let condition = "secret_hash = ? AND id = ? AND lease_owner = ?"
 
@@ -132,7 +133,7 @@ private struct Hold: Hashable {
     let id: String
     let owner: String
 
-    /// The primary key.
+    /// The push's primary key.
     var place: [SQLValue] { [.hash(hash), .text(id)] }
     /// The parameters of `condition`.
     var values: [SQLValue] { place + [.text(owner)] }

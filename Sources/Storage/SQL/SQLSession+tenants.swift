@@ -42,10 +42,10 @@ extension SQLSession {
         ).compactMap(Self.blocked)
     }
 
-    /// Moves a block from a legacy hash to the primary one, within a transaction; false when there was none.
+    /// Moves a block from a legacy hash to the primary one, within a transaction; false if there was none.
     @discardableResult
     func moveBlock(from legacy: SecretHash, to primary: SecretHash) throws(SQLFailure) -> Bool {
-        // Read first: to insert rows that it selects from the same table, MySQL must copy them.
+        // Read separately: an insert that selects from its own table makes MySQL copy the rows.
         let found = try rows(
             "SELECT secret_hash, created_at, note FROM blocked_secret WHERE secret_hash = ?",
             [.hash(legacy)])
@@ -66,7 +66,7 @@ extension SQLSession {
 // MARK: - Looking
 
 extension SQLSession {
-    /// Each hash takes one look-up per table, however many rows it has.
+    /// Finds hashes with one look-up per table and hash, however many rows a hash has.
     func hashes(
         beginningWith prefix: SecretHashPrefix, in scope: SecretHashScope, limit: Int
     ) throws(SQLFailure) -> [SecretHash] {
@@ -81,7 +81,7 @@ extension SQLSession {
                     """, [.text(start), .text(prefix.end)])
                 guard let text = rows.first?[0].text else { break }
                 found.insert(text)
-                // The next text after it.
+                // Sorts after this hash and before any other.
                 start = text + "0"
             }
         }
@@ -117,7 +117,7 @@ extension SQLSession {
         return TenantPage(tenants: tenants.sorted { $0.key < $1.key }.map(\.value), next: last)
     }
 
-    /// A page of secrets, each with its rows counted and its newest delivery looked up.
+    /// Selects a page of secrets, each with its number of rows and its newest log row's time.
     private static func grouped(_ table: String, newest: String) -> String {
         """
         SELECT found.secret_hash, found.number, found.newest,
@@ -139,7 +139,7 @@ extension SQLSession {
             .text(cursor?.secretHash.hex ?? ""), .text(cursor?.id ?? ""),
             .limit(limit),
         ]
-        // The first bound on due_at is redundant, but lets the index be read from there.
+        // The first bound on due_at is redundant, but lets the engine start reading the index there.
         let rows = try rows(
             """
             SELECT secret_hash, id, device_id, event_type, attempts, due_at, lease_owner, created_at, expires_at
@@ -161,12 +161,12 @@ extension SQLSession {
 }
 
 extension SQLValue {
-    /// The integer, if it is one.
+    /// The value, if it is an integer.
     fileprivate var integer: Int64? {
         if case .integer(let value) = self { value } else { nil }
     }
 
-    /// The text, if it is one.
+    /// The value, if it is text.
     fileprivate var text: String? {
         if case .text(let value) = self { value } else { nil }
     }

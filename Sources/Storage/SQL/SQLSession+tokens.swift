@@ -1,10 +1,10 @@
 /// The secrets' tokens other than their devices' own.
 extension SQLSession {
     func save(_ token: PushToken, _ key: SecretKey) throws(SQLFailure) -> Bool {
-        // Checked before locking, which would leave a lock row for every invented secret.
+        // Checked before locking, because locking leaves a lock row for every invented secret.
         guard try hasDevice(key) else { return false }
         return try transaction { () throws(SQLFailure) in
-            // Locked so that concurrent calls neither exceed the limit nor store two tokens for one device.
+            // Locked, so that concurrent calls neither exceed the limit nor store two tokens for one device.
             try lock(key.primary)
             guard try hasDevice(key) else { return false }
             guard try !isReplaced(token, under: key.primary) else { return true }
@@ -121,7 +121,7 @@ extension SQLSession {
 // MARK: - Activities
 
 extension SQLSession {
-    /// Whether a state may concern activities of a secret; checked before anything is locked.
+    /// Whether a state may affect a secret's activities; checked before locking anything.
     func mayTake(_ state: ActivityState, _ key: SecretKey) throws(SQLFailure) -> Bool {
         var kinds = [PushTokenKind.activity.rawValue]
         if state.isStarting { kinds.append(PushTokenKind.start.rawValue) }
@@ -138,7 +138,7 @@ extension SQLSession {
 
     func take(_ state: ActivityState, _ key: SecretKey) throws(SQLFailure) -> ActivityTurn {
         try transaction { () throws(SQLFailure) in
-            // Locked so that two relays neither start an activity twice nor send two states with the same stamp.
+            // Locked, so that two relays neither start an activity twice nor send two states with the same stamp.
             try lock(key.primary)
             let activities = try rows(
                 "kind = ? AND session_id = ? AND expires_at > ? AND ended = 0",
@@ -163,7 +163,9 @@ extension SQLSession {
                 + Self.place(of: token, under: token.secretHash))
     }
 
-    /// Whether this call starts the session's activity on a device; false if another call did within the interval.
+    /// Whether this call starts the session's activity on a device.
+    ///
+    /// False if another call did so within the interval, or if the device has had the maximum number of starts.
     private func claimStart(_ start: PushToken, _ state: ActivityState) throws(SQLFailure) -> Bool {
         let mine: [SQLValue] = [.hash(start.secretHash), .text(PushTokenKind.startedColumn)]
         _ = try execute(
@@ -173,7 +175,7 @@ extension SQLSession {
             """,
             mine + [
                 .text(start.deviceID), .integer(state.now),
-                // Only a clock that was ahead can have set it.
+                // Only a clock that was ahead can have set a later time.
                 .integer(state.now + StorageLimits.activityStartInterval + StorageLimits.clockSkewMax),
             ])
         let recent = try count(
@@ -214,7 +216,7 @@ extension SQLSession {
         return found.sorted { $0.id < $1.id }
     }
 
-    /// Removes the tokens that this one replaces, and returns them.
+    /// Removes the tokens that the new token replaces, and returns them.
     private func removeReplaced(
         _ token: PushToken, under hash: SecretHash
     ) throws(SQLFailure) -> [PushToken] {
@@ -234,7 +236,7 @@ extension SQLSession {
         _ = try execute(PushToken.insertion(dialect), token.values(under: hash))
     }
 
-    /// Removes expired activities, and the oldest ones over the limit.
+    /// Removes expired activities, and the oldest activities over the limit.
     private func removeOldest(_ hash: SecretHash, at now: EpochMilliseconds) throws(SQLFailure) {
         _ = try execute(
             "DELETE FROM push_token WHERE secret_hash = ? AND kind = ? AND expires_at <= ?",
@@ -257,7 +259,7 @@ extension PushToken {
         "ended",
     ]
 
-    /// Inserts a row unless one with its key is there.
+    /// The statement that inserts a row unless a row with its key exists.
     static func insertion(_ dialect: SQLDialect) -> String {
         let places = Array(repeating: "?", count: columns.count).joined(separator: ", ")
         return dialect.insertUnlessPresent(
@@ -273,7 +275,7 @@ extension PushToken {
         ]
     }
 
-    /// A row of `columns`; nil if it has no token.
+    /// Reads a row of `columns`; nil if the row has no token.
     fileprivate init?(_ row: SQLRow) throws(SQLFailure) {
         guard let kind = PushTokenKind(rawValue: try row.text(1)) else { return nil }
         self.init(

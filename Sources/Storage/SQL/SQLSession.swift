@@ -6,7 +6,7 @@ package struct SQLSession {
     package let connection: any SQLConnection
     /// The caller's deadline; nil if calls wait only for locks.
     let deadline: ContinuousClock.Instant?
-    /// Whether the call already ran on a connection that was lost, and may have been committed.
+    /// Whether the call has already run on a connection that was lost, and may have been committed.
     let isRepeated: Bool
     /// Whether the call runs in a transaction that the connection's owner commits or rolls back.
     private let isInTransaction: Bool
@@ -50,7 +50,7 @@ package struct SQLSession {
         return try connection.integer(sql, parameters)
     }
 
-    /// The result of a `count(*)`.
+    /// The result of a `SELECT count(*)`.
     func count(_ sql: String, _ parameters: [SQLValue]) throws(SQLFailure) -> Int {
         Int(try integer(sql, parameters) ?? 0)
     }
@@ -68,7 +68,7 @@ package struct SQLSession {
         return try connection.rows(sql, parameters)
     }
 
-    /// Runs the statements of a trial write.
+    /// Runs a trial write's statements.
     package func execute(_ statements: [TrialWrite.Statement]) throws(SQLFailure) {
         for (sql, parameters) in statements {
             guard sql.hasPrefix("SELECT") else {
@@ -83,7 +83,7 @@ package struct SQLSession {
         }
     }
 
-    /// Locks the secret until the transaction ends.
+    /// Locks a secret until the transaction ends.
     ///
     /// Updates the row before inserting it: two concurrent inserts would share a lock that neither could upgrade.
     func lock(_ hash: SecretHash) throws(SQLFailure) {
@@ -117,14 +117,17 @@ package struct SQLSession {
             try connection.run("COMMIT")
         } catch {
             rollBack()
-            // Whatever the error, a failed COMMIT may have taken effect, unless the server rolled it back.
+            // Whatever the error, a failed COMMIT may have taken effect, unless the server rolled it back because of a
+            // conflict.
             guard error.kind != .conflict else { throw error }
             throw SQLFailure(.connectionLost, .unavailable(logDetail: error.error.logDetail), mayBeDone: true)
         }
         return result
     }
 
-    /// A connection whose transaction can't be ended isn't used again, so the server ends the transaction.
+    /// Rolls back the transaction.
+    ///
+    /// If that fails, the connection isn't used again, so the server ends the transaction.
     private func rollBack() {
         guard connection.isUsable, connection.isInTransaction else { return }
         try? connection.run("ROLLBACK")

@@ -2,8 +2,8 @@
 final class SQLStatements: Sendable {
     /// The end of a `SELECT` that locks its rows until the transaction ends.
     let lockRows: String
-    // Adding a device locks its secret's row of this table. The update is a write, which a cluster that
-    // certifies writes (Galera) sees too.
+    // Adding a device locks its secret's row in this table. Locking is an update, so that a cluster that certifies
+    // writes (Galera) notices it.
     let makeLock: String
     let takeLock = "UPDATE secret_lock SET registrations = registrations + 1 WHERE secret_hash = ?"
     let insertReceipts: Insertion
@@ -11,9 +11,9 @@ final class SQLStatements: Sendable {
     let insertDeliveriesUnlessPresent: Insertion
     let insertPushes: Insertion
     let insertPushesUnlessPresent: Insertion
-    /// Logs the results of a removed device's queued pushes, except those that a worker holds.
+    /// Logs the results of a removed device's queued pushes, except those that a worker has leased.
     let logRemovedPushes: String
-    /// A page of one hash's log.
+    /// Selects a page of one hash's delivery log.
     let page: String
     private let logOutcomes: String
     private let acknowledgementOutcomes: String
@@ -26,9 +26,9 @@ final class SQLStatements: Sendable {
     let revokeReplies: String
     let revokeTokens: String
     let insertItems: Insertion
-    /// A page of one hash's history.
+    /// Selects a page of one hash's history.
     let historyPage: String
-    /// The newest of a hash's items beyond a limit.
+    /// Selects the newest of a hash's history items beyond a limit.
     let firstItemBeyond: String
     let deleteItemsFrom: String
     let insertSchedules: Insertion
@@ -59,7 +59,7 @@ final class SQLStatements: Sendable {
         insertPushes = Insertion("INSERT " + push, columns: Self.pushColumns)
         insertPushesUnlessPresent = Insertion(
             insertUnlessPresent(push + Insertion.mark), columns: Self.pushColumns)
-        // The rows can't change between being read and being deleted.
+        // Locking keeps the rows from changing between being read and being deleted.
         logRemovedPushes = insertUnlessPresent(
             """
             INTO delivery_log (\(Self.deliveryColumns.filter { $0 != "others" }.joined(separator: ", ")))
@@ -112,9 +112,9 @@ final class SQLStatements: Sendable {
         revokeTokens = revocation("push_token", "kind", "session_id", "token")
     }
 
-    /// Stores answers in event receipts; by the number of rows, one of ``Insertion/paddedSizes``.
+    /// Stores responses in event receipts; keyed by the number of rows, one of ``Insertion/paddedSizes``.
     ///
-    /// The parameters are first each row's claim and answer, then each row's hash, event and claim.
+    /// The parameters are first each row's claim and response, then each row's hash, event and claim.
     static let completions = Dictionary(
         uniqueKeysWithValues: Insertion.paddedSizes.map { rows in
             let answers = Array(repeating: "WHEN ? THEN ?", count: rows).joined(separator: " ")
@@ -127,7 +127,7 @@ final class SQLStatements: Sendable {
             )
         })
 
-    /// Reads event receipts of one secret; by the number of events, one of ``Insertion/paddedSizes``.
+    /// Reads one secret's event receipts; keyed by the number of events, one of ``Insertion/paddedSizes``.
     ///
     /// The parameters are the secret's hashes, then the events.
     static let receiptsOfEvents = Dictionary(
@@ -147,13 +147,13 @@ final class SQLStatements: Sendable {
         "actions",
     ]
 
-    /// The columns of `delivery_log`, in the order in which ```SQLSession``` reads and writes them.
+    /// The columns of `delivery_log`, in the order in which ``SQLSession`` reads and writes them.
     static let deliveryColumns = [
         "id", "secret_hash", "event_type", "session_id", "status", "error", "created_at", "device_id",
         "others", "event_id",
     ]
 
-    /// The columns of `pending_push`, in the order in which ```SQLSession``` reads and writes them.
+    /// The columns of `pending_push`, in the order in which ``SQLSession`` reads and writes them.
     static let pushColumns = [
         "secret_hash", "id", "device_id", "event_type", "session_id", "payload", "push_type", "priority",
         "collapse_id", "attempts", "due_at", "lease_owner", "created_at", "expires_at", "bucket",
@@ -165,14 +165,14 @@ final class SQLStatements: Sendable {
         "title", "body", "sealed", "acked_at",
     ]
 
-    /// The columns of `schedule`, in the order in which ```SQLSession``` reads and writes them.
+    /// The columns of `schedule`, in the order in which ``SQLSession`` reads and writes them.
     static let scheduleColumns = [
         "secret_hash", "id", "kind", "name", "rule", "content", "bucket", "next_at", "due_at", "ends_at",
         "late_by", "spread", "created_at", "last_at", "last_outcome", "skipped", "lease_owner",
         "lease_until",
     ]
 
-    /// The rows of one hash that can have outcomes of a kind, from a place on and before a time.
+    /// Selects one hash's rows that can have outcomes of a kind, from a position on and before a time.
     func outcomes(_ kind: OutcomePosition.Kind) -> String {
         switch kind {
         case .push: logOutcomes
@@ -205,11 +205,11 @@ final class SQLStatements: Sendable {
 struct Insertion: Sendable {
     /// The allowed numbers of rows per statement.
     static let chunkSizes = [64, 16, 4, 1]
-    /// Marks the place of the rows in a statement that continues after them.
+    /// Marks where the rows go in a statement that continues after them.
     static let mark = "\u{1}"
 
     private let statements: [Int: String]
-    /// The numbers of rows per statement of this insertion.
+    /// The numbers of rows for which this insertion has a statement.
     let sizes: [Int]
 
     /// Creates an insertion from a statement whose rows follow at its end, or at `mark`.
@@ -237,13 +237,13 @@ struct Insertion: Sendable {
         return chunks
     }
 
-    /// The numbers of rows per statement for ``padded(_:)``.
+    /// The numbers of rows per statement that ``padded(_:)`` uses.
     static let paddedSizes = [128, 64, 32, 16, 8, 4, 2, 1]
 
-    /// Splits elements into chunks of one of ``paddedSizes``; the last one repeats its last element.
+    /// Splits elements into chunks with one of ``paddedSizes``; the last chunk is filled by repeating its last element.
     ///
-    /// For statements with the same effect if a row occurs twice: one statement costs less than several, each with its
-    /// own transaction.
+    /// For statements that have the same effect if a row occurs twice: one statement costs less than several, each with
+    /// its own transaction.
     static func padded<Element>(_ elements: [Element]) -> [(chunk: ArraySlice<Element>, filled: [Element])] {
         var chunks: [(ArraySlice<Element>, [Element])] = []
         var rest = elements[...]
@@ -256,18 +256,18 @@ struct Insertion: Sendable {
         return chunks
     }
 
-    /// The statement for one of the sizes.
+    /// The statement that inserts `rows` rows, one of `sizes`.
     func sql(rows: Int) -> String {
         statements[rows] ?? ""
     }
 
-    /// The text after `INSERT`: the table, its columns, and the word before the rows.
+    /// The text after `INSERT`: the table, its columns and the keyword before the rows.
     static func into(_ table: String, _ columns: [String]) -> String {
         "INTO \(table) (\(columns.joined(separator: ", "))) VALUES "
     }
 }
 
 extension [SQLValue] {
-    /// The hashes of a key, as values for `SQLStatements.anyHash`.
+    /// A key's hashes, as values for `SQLStatements.anyHash`.
     static func anyHash(of key: SecretKey) -> [SQLValue] { key.hashesPadded.map { .hash($0) } }
 }

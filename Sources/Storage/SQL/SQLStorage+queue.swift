@@ -23,7 +23,7 @@ extension SQLStorage {
         return isWhole ? claimed : try await claimInParts(chosen, dueAt: now, lease)
     }
 
-    /// Takes the pushes of each part in a separate transaction, then reads the pushes under the lease.
+    /// Takes each part's pushes in a separate transaction, then reads the pushes under the lease.
     ///
     /// If a part can't be taken, the caller gets the pushes of the parts before it.
     private func claimInParts(

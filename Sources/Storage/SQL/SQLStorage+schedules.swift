@@ -25,7 +25,7 @@ extension SQLStorage {
     package func cancel(
         _ reference: ScheduleReference, kind: ScheduleKind, of key: SecretKey
     ) async throws(StorageError) -> Bool {
-        // No row has a name with a NUL, and it can't be sent to a server.
+        // No stored name contains a NUL, and text with a NUL can't be sent to a server.
         if case .name(let name) = reference, name.utf8.contains(0) { return false }
         return try await write { session throws(SQLFailure) in
             try session.cancel(reference, kind: kind, key)
@@ -52,7 +52,7 @@ extension SQLStorage {
                     }
                 }
             } catch {
-                // The caller sends the schedules that it has leased, and soon claims again.
+                // The caller sends the schedules that it has leased, and soon claims the rest.
                 guard !claimed.isEmpty else { throw error }
                 return claimed
             }

@@ -1,16 +1,16 @@
-/// A storage implemented with the statements of ``SQLSession``, like every driver.
+/// A storage implemented with the statements of ``SQLSession``, as every driver is.
 ///
 /// Each call is implemented once, here. A driver provides the connection, and may implement a call itself where that
 /// has been measured to be faster.
 package protocol SQLStorage: Storage {
-    /// The parts of the queue in which the next claims look for due pushes.
+    /// The parts of the queue that the next claims search for due pushes.
     var claimRounds: Guarded<ClaimRounds> { get }
 
     var shardsBySecret: Bool { get }
 
-    /// Calls `body` with a connection; it must not change the database.
+    /// Calls `body` with a connection; `body` must not change the database.
     ///
-    /// - Parameter call: The `#function` of the call that it does the work of, for the task's `StorageObserver`.
+    /// - Parameter call: The `#function` of the call on whose behalf it reads, for the task's `StorageObserver`.
     func read<Output: Sendable>(
         _ call: StaticString,
         _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
@@ -61,8 +61,10 @@ extension SQLStorage {
     /// False, as on most engines.
     package var shardsBySecret: Bool { false }
 
-    /// The groups of elements that one transaction may change: all of them or, on a database that shards by secret,
-    /// those of each part of the hashes (`SecretHash.bucket`), in order.
+    /// The groups of elements that one transaction may change, in order.
+    ///
+    /// There is one group or, on a database that shards by secret, one for each part of the hashes
+    /// (`SecretHash.bucket`).
     func parts<Element>(
         of elements: [Element], by hash: (Element) -> SecretHash
     ) -> [[Element]] {
@@ -78,7 +80,7 @@ extension SQLStorage {
         try await write(call, body)
     }
 
-    /// Makes a change that adds log rows; if the log can't be written, makes the change without them.
+    /// Makes a change that adds log rows, or makes it without them if the log can't be written.
     private func writeDevicesLogging<Output: Sendable>(
         call: StaticString = #function, of key: SecretKey,
         _ body: @escaping @Sendable (SQLSession, _ logging: Bool) throws(SQLFailure) -> Output
@@ -111,7 +113,7 @@ extension SQLStorage {
     package func unregister(
         token: String, under key: SecretKey, at now: EpochMilliseconds
     ) async throws(StorageError) -> Bool {
-        // No row has a token with a NUL, and it can't be sent to a server.
+        // No stored token contains a NUL, and text with a NUL can't be sent to a server.
         guard !token.utf8.contains(0) else { return false }
         return try await writeDevicesLogging(of: key) { session, logging throws(SQLFailure) in
             try session.unregister(token, key, at: now, logging: logging)
@@ -185,7 +187,7 @@ extension SQLStorage {
 extension SQLStorage {
     package func append(_ deliveries: [Delivery], isRepeated: Bool) async throws(StorageError) {
         try deliveries.validate()
-        // The parts before one that fails are stored, so the caller's next attempt must find them.
+        // If a part fails, the parts before it are already stored, so the caller's next attempt must find them.
         let isRepeated = isRepeated || shardsBySecret
         for part in parts(of: deliveries, by: \.secretHash) {
             try await write { session throws(SQLFailure) in
@@ -256,7 +258,7 @@ extension SQLStorage {
         try await write { session throws(SQLFailure) in
             try session.transaction { () throws(SQLFailure) in
                 if !session.dialect.hasOneWriter {
-                    // The relay never deletes rows of that table, so the account may lack the privilege.
+                    // The relay never deletes rows from this table, so the account may lack the privilege.
                     try session.connection.run("SAVEPOINT lock_trial")
                     try session.execute(TrialWrite.locking(id: id))
                     try session.connection.run("ROLLBACK TO SAVEPOINT lock_trial")

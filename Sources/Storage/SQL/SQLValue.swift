@@ -2,22 +2,22 @@
 package enum SQLValue: Hashable, Sendable {
     /// SQL's NULL.
     case null
-    /// Any integer type, and booleans as 0 and 1.
+    /// An integer of any type, or a boolean as 0 or 1.
     case integer(Int64)
-    /// A UTF-8 text without NUL.
+    /// UTF-8 text without NULs.
     case text(String)
     /// Bytes.
     case blob([UInt8])
 }
 
 extension SQLValue {
-    /// The text of a hash's column.
+    /// A hash as its column's text.
     package static func hash(_ hash: SecretHash) -> SQLValue { .text(hash.hex) }
 
     /// A value for `LIMIT`, never negative.
     static func limit(_ limit: Int) -> SQLValue { .integer(Int64(max(limit, 0))) }
 
-    /// A text, or NULL.
+    /// Text, or NULL.
     package static func text(_ text: String?) -> SQLValue { text.map { .text($0) } ?? .null }
 }
 
@@ -32,38 +32,38 @@ package struct SQLRow: Sendable {
         self.columns = columns
     }
 
-    /// An integer that is not NULL.
+    /// Reads an integer that is not NULL.
     package func integer(_ column: Int) throws(SQLFailure) -> Int64 {
         guard case .integer(let value) = columns[column] else { throw wrong(column) }
         return value
     }
 
-    /// A text that is not NULL.
+    /// Reads text that is not NULL.
     package func text(_ column: Int) throws(SQLFailure) -> String {
         guard case .text(let value) = columns[column] else { throw wrong(column) }
         return value
     }
 
-    /// A text or NULL.
+    /// Reads text or NULL.
     package func optionalText(_ column: Int) throws(SQLFailure) -> String? {
         isNull(column) ? nil : try text(column)
     }
 
     /// The column as text, whatever its type, with U+FFFD for invalid UTF-8.
     ///
-    /// For rows that another program may have written; one invalid row must not affect others.
+    /// For rows that another program may have written: one invalid row must not affect others.
     func repairedText(_ column: Int) throws(SQLFailure) -> String {
         if case .blob(let bytes) = columns[column] { return String(decoding: bytes, as: UTF8.self) }
         return try text(column)
     }
 
-    /// Bytes that are not NULL.
+    /// Reads bytes that are not NULL.
     package func blob(_ column: Int) throws(SQLFailure) -> [UInt8] {
         guard case .blob(let value) = columns[column] else { throw wrong(column) }
         return value
     }
 
-    /// A hash that is not NULL.
+    /// Reads a hash that is not NULL.
     package func hash(_ column: Int) throws(SQLFailure) -> SecretHash {
         guard let hash = SecretHash(hex: try text(column)) else { throw wrong(column) }
         return hash

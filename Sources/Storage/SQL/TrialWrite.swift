@@ -1,23 +1,23 @@
-/// The statements of a trial write, the same in every engine; each `?` is one of `parameters`.
+/// The statements of a trial write, the same on every engine; each `?` stands for one of `parameters`.
 ///
-/// In each table they insert, update (where the relay does) and delete one row, under a hash that no secret has. So
-/// they need the same privileges as a registration, a queued push and its log row, and at least as much space. One
-/// statement is a `SELECT`, which must return `text` as it was written.
+/// In each table they insert, update (if the relay updates that table) and delete one row, under a hash that no secret
+/// has. So they need the same privileges as a registration, a queued push and its log row, and at least as much space.
+/// One statement is a `SELECT`, which must return `text` as it was written.
 package enum TrialWrite {
     /// One statement with its parameters.
     package typealias Statement = (sql: String, parameters: [SQLValue])
 
-    /// The statements for all tables but that of locks.
+    /// The statements for all tables except `secret_lock`.
     package static func statements(id: UUIDv7, at now: EpochMilliseconds) -> [Statement] {
         let row = Row(id: id, now: now)
         return row.device + row.delivery + row.receipt + row.push + row.block + row.item + row.use
             + row.schedule + row.reply + row.pushToken + row.key + row.accessToken
     }
 
-    /// A text with a four-byte character, which a session or column with another character set refuses or changes.
+    /// Text with a four-byte character, which a session or column with another character set refuses or changes.
     package static let text = "🔔"
 
-    /// The statements for the table of locks, which exists only on servers; none of its rows is ever deleted.
+    /// The statements for `secret_lock`, which exists only on servers.
     package static func locking(id: UUIDv7) -> [Statement] {
         let hash = hash(of: id)
         return [
@@ -257,6 +257,6 @@ package enum TrialWrite {
         }
     }
 
-    /// As long as APNs accepts: it exceeds the page on which it begins, so another free page is needed.
+    /// As long as APNs accepts, so it doesn't fit on the page on which it begins and needs another free page.
     private static let payload = [UInt8](repeating: 0x20, count: 4_096)
 }

@@ -1,8 +1,8 @@
-/// A migration step that a database lacks, with its statements.
+/// A migration step missing from a database, with the step's statements.
 package struct PendingStep: Hashable, Sendable {
     /// The step.
     package let step: SchemaStep
-    /// Its statements in order, without trailing semicolons.
+    /// The step's statements in order, without trailing semicolons.
     package let statements: [String]
 
     /// Creates a step from its parts.

@@ -2,7 +2,7 @@
 package enum SchemaState: Equatable {
     /// The database has none of the relay's tables.
     case empty
-    /// The database has the two tables of OpenCode's relay, not adopted yet.
+    /// The database has the two tables of OpenCode's relay, which haven't been adopted yet.
     case adoptable
     /// The database belongs to this relay and has this schema version.
     case relay(version: Int)

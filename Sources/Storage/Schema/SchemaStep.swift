@@ -5,13 +5,13 @@
 package enum SchemaStep: Int, CaseIterable, Sendable {
     /// Every table: created, or adopted from OpenCode's relay.
     case baseline = 1
-    /// Web Push subscriptions, and the keys that relays share.
+    /// Web Push subscriptions, and the keys shared by a database's relays.
     case webPush = 2
-    /// Log rows for several pushes.
+    /// Log rows that each cover several pushes.
     case sharedLogRows = 3
     /// Access tokens.
     case accessTokens = 4
-    /// Log rows that name their event.
+    /// Log rows that contain their event's ID.
     case loggedEvents = 5
 
     /// What the step does, for `relay migrate`.
@@ -31,8 +31,7 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
     /// Selects the schema's version; requires the table `relay_schema`.
     package static let versionQuery = "SELECT coalesce(max(version), 0) FROM relay_schema"
 
-    /// Counts first steps that aren't this program's, which builds before the first release applied; see
-    /// `StorageError.unreleased`.
+    /// Counts first steps that builds before the first release applied; see `StorageError.unreleased`.
     package static let countUnreleased =
         "SELECT count(*) FROM relay_schema WHERE version = 1 AND summary <> '\(baseline.summary)'"
 
@@ -44,7 +43,7 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
 }
 
 extension StorageError {
-    /// A build before the first release made the database.
+    /// The error for a database created by a build before the first release.
     package static let unreleased = StorageError.foreignDatabase(
-        logDetail: "an unreleased build of the relay made it: start with an empty database")
+        logDetail: "it was made by an unreleased build of the relay; start with an empty database")
 }

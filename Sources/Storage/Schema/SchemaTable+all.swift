@@ -1,22 +1,22 @@
 extension SchemaTable {
-    /// All tables with secrets' rows.
+    /// All tables that contain secrets' rows.
     package static let all = [
         deviceRegistration, deliveryLog, eventReceipt, pendingPush, blockedSecret, historyItem, agentUse,
         schedule, eventReply, pushToken, secretLock, relayKey, accessToken,
     ]
 
-    /// The tables that `relay copy` copies: not `secret_lock`, whose rows only serve as locks.
+    /// The tables that `relay copy` copies: all but `secret_lock`, whose rows only serve as locks.
     package static let copied = all.filter { $0.rowsPerPage > 0 }
 
-    /// The steps that a database has, the only table without secrets.
+    /// The steps applied to a database; the only table without secrets' rows.
     package static let relaySchema = SchemaTable(
         name: "relay_schema", key: ["version"],
         columns: [.column("version", .small), .column("summary", .text(255))], hasRowIDs: true)
 
-    /// Stores a secret's devices next to each other, under the key of look-ups.
+    /// Stores a secret's devices next to each other, keyed as look-ups find them.
     ///
     /// In SQLite this halves the size and the time of a look-up compared with OpenCode's table, whose primary key is
-    /// `id`. Every claimed push looks up its device by ID. A secret has few devices, so installations need no index.
+    /// `id`. Claiming a push looks up its device by ID. A secret has few devices, so installations need no index.
     private static let deviceRegistration = SchemaTable(
         name: "device_registration", key: ["secret_hash", "device_token"],
         columns: [
@@ -154,9 +154,9 @@ extension SchemaTable {
         ],
         indices: [Index(name: "push_token_expires_at_idx", columns: ["expires_at"])], rowsPerPage: 1_024)
 
-    /// The keys that all relays of the database share.
+    /// The keys shared by all relays that use the database.
     ///
-    /// Under the hash of a name, so that the table is sharded like the others.
+    /// Each key is stored under the hash of its name, so that the table can be sharded like the others.
     private static let relayKey = SchemaTable(
         name: "relay_key", key: ["secret_hash", "name"],
         columns: [
@@ -165,7 +165,7 @@ extension SchemaTable {
         ],
         since: .webPush, rowsPerPage: 1_024)
 
-    /// Tokens, each under its secret's hash and under its own digest.
+    /// Access tokens, each stored under its secret's hash and under its own digest.
     private static let accessToken = SchemaTable(
         name: "access_token", key: ["secret_hash", "token_hash"],
         columns: [
@@ -176,7 +176,7 @@ extension SchemaTable {
         indices: [Index(name: "access_token_expires_at_idx", columns: ["expires_at"])],
         since: .accessTokens, rowsPerPage: 1_024)
 
-    /// Rows that registrations of one secret update, so that they wait for one another.
+    /// A row per secret that the secret's registrations update, so that they wait for one another.
     private static let secretLock = SchemaTable(
         name: "secret_lock", key: ["secret_hash"],
         columns: [.column("secret_hash", .hash), .column("registrations", .integer)], engines: .servers)

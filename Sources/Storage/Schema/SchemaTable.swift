@@ -1,40 +1,40 @@
 /// A table of the schema, from which each engine's SQL is made.
 package struct SchemaTable: Hashable, Sendable {
-    /// A column's type; texts that are keys or IDs compare by bytes.
+    /// A column's type; keys and IDs stored as text compare byte for byte.
     package enum Kind: Hashable, Sendable {
         /// A hexadecimal SHA-256.
         case hash
         /// A UUID as text.
         case id
-        /// ASCII of at most some characters.
+        /// ASCII text with a maximum number of characters.
         case ascii(Int)
-        /// UTF-8 of at most some bytes, as part of a key.
+        /// UTF-8 text with a maximum number of bytes, as part of a key.
         case key(Int)
-        /// UTF-8 of at most some characters.
+        /// UTF-8 text with a maximum number of characters.
         case text(Int)
-        /// UTF-8 of at most 64 KiB.
+        /// UTF-8 text of at most 64 KiB.
         case longText
         /// A small integer.
         case small
         /// A 64-bit integer, such as a time.
         case integer
-        /// At most 64 KiB.
+        /// At most 64 KiB of bytes.
         case blob
-        /// At most 16 MiB.
+        /// At most 16 MiB of bytes.
         case largeBlob
     }
 
-    /// A column.
+    /// A column of a table.
     package struct Column: Hashable, Sendable {
-        /// Its name.
+        /// The column's name.
         package let name: String
-        /// Its type.
+        /// The column's type.
         package let kind: Kind
-        /// Whether it may be NULL.
+        /// Whether the column may be NULL.
         package var isNullable = false
-        /// Its default in SQL, if any.
+        /// The column's default in SQL, if any.
         package var initial: String?
-        /// The step that adds it, if its table is older.
+        /// The step that adds the column, if the table is older.
         package var since = SchemaStep.baseline
 
         static func column(_ name: String, _ kind: Kind) -> Column { Column(name: name, kind: kind) }
@@ -43,49 +43,49 @@ package struct SchemaTable: Hashable, Sendable {
         }
     }
 
-    /// An index.
+    /// An index of a table.
     package struct Index: Hashable, Sendable {
-        /// Its name.
+        /// The index's name.
         package let name: String
-        /// Its columns, in order.
+        /// The index's columns, in order.
         package let columns: [String]
         /// Whether no two rows may have the same values.
         package var isUnique = false
-        /// The engines that have it.
+        /// The engines that have the index.
         package var engines = Engines.all
     }
 
-    /// Engines that a part of the schema is for.
+    /// The engines on which a part of the schema exists.
     package enum Engines: Hashable, Sendable {
         case all, servers, sqlite
     }
 
-    /// Its name.
+    /// The table's name.
     package let name: String
-    /// The columns of its primary key, in order.
+    /// The columns of the table's primary key, in order.
     ///
-    /// It begins with the column by which engines shard, so none has to be unique across shards.
+    /// It begins with the column by which engines shard, so no key has to be unique across shards.
     package let key: [String]
-    /// Its columns.
+    /// The table's columns.
     package let columns: [Column]
-    /// Its further indices.
+    /// The table's further indices.
     package var indices: [Index] = []
-    /// The primary key in SQLite, if it is another one; `key` is then an index.
+    /// The primary key in SQLite if it differs; `key` is then an index.
     package var sqliteKey: [String]?
-    /// Whether SQLite stores the rows apart from the key, so that counts and scans read small indices instead of
-    /// contents.
+    /// Whether SQLite stores rows apart from the key, so that counts and scans read small indices instead of whole
+    /// rows.
     package var hasRowIDs = false
-    /// The engines that have it.
+    /// The engines that have the table.
     package var engines = Engines.all
-    /// The step that creates it.
+    /// The step that creates the table.
     package var since = SchemaStep.baseline
-    /// Rows that `relay copy` reads and writes at once, at most a few megabytes; 0 for a table that it leaves out.
+    /// Rows that `relay copy` reads and writes at once, a few megabytes at most; 0 for a table that it skips.
     package var rowsPerPage = 0
     /// Whether rows never change after they are inserted.
     package var isLog = false
-    /// Whether it stays on the coordinator of Citus: a table of few rows that each relay reads as a whole.
+    /// Whether the table stays on Citus' coordinator, because it has few rows and each relay reads all of them.
     package var isCoordinators = false
 
-    /// The names of its columns.
+    /// The names of the table's columns.
     package var columnNames: [String] { columns.map(\.name) }
 }

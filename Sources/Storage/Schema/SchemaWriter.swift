@@ -1,12 +1,12 @@
 /// Writes the schema in an engine's SQL; each statement is harmless when repeated, once `alreadyExists` is ignored.
 package struct SchemaWriter: Sendable {
-    /// Whether tables and indices are those of SQLite.
+    /// Whether to write SQLite's tables and indices.
     let isSQLite: Bool
     /// Whether `CREATE TABLE` contains the indices.
     let hasInnerIndices: Bool
-    /// Begins a clause of `ALTER TABLE`: `ADD COLUMN`.
+    /// The beginning of a clause that adds a column in `ALTER TABLE`, such as `ADD COLUMN`.
     let addColumn: String
-    /// A column's type in a new table or, if it is added, in one that another program created.
+    /// A column's type in a new table or, if `isAdded`, in a table that another program created.
     let type: @Sendable (SchemaTable.Kind, _ isAdded: Bool) -> String
     /// The text after the columns of `CREATE TABLE`.
     let options: @Sendable (SchemaTable) -> String
@@ -37,7 +37,7 @@ package struct SchemaWriter: Sendable {
         }
     }
 
-    /// The engine's tables with secrets' rows.
+    /// The engine's tables that contain secrets' rows.
     package var tables: [SchemaTable] { SchemaTable.all.filter { isHere($0.engines) } }
 
     /// Creates `relay_schema` unless it exists.
@@ -57,8 +57,9 @@ package struct SchemaWriter: Sendable {
             return columns.isEmpty ? [] : alter(table, adding: columns)
         }
         guard step == .baseline else { return new + added }
-        // When adopting tables, `relay_schema` comes before their new columns: until then they belong to the other
-        // relay, even after an interrupted attempt on an engine that commits each statement separately.
+        // When adopting tables, `relay_schema` is created before their new columns are added. Until then the tables
+        // belong to OpenCode's relay, even after an interrupted attempt on an engine that commits each statement
+        // separately.
         let begin = preamble + [createVersionTable]
         return adopting ? adoption + new + begin + added : begin + new
     }
@@ -86,7 +87,7 @@ package struct SchemaWriter: Sendable {
         return "CREATE \(kind) IF NOT EXISTS \(index.name) ON \(table.name) (\(columns))"
     }
 
-    /// SQLite adds one column in each statement; elsewhere a statement adds all or none.
+    /// Adds columns: on SQLite in one statement per column, elsewhere all or none in a single statement.
     private func alter(_ table: SchemaTable, adding columns: [SchemaTable.Column]) -> [String] {
         let clauses = columns.map { "\(addColumn) \(definition(of: $0, isAdded: true))" }
         guard !isSQLite else { return clauses.map { "ALTER TABLE \(table.name) \($0)" } }

@@ -1,4 +1,4 @@
-/// An engine that shards by secret if told so for each table: the statements that create a sharded database.
+/// An engine that shards by secret if each table is declared so, with the statements that create a sharded database.
 package enum Sharding: String, CaseIterable, Sendable {
     /// A sharded keyspace of Vitess (PlanetScale), where the relay can't create tables itself.
     case vitess
@@ -7,7 +7,7 @@ package enum Sharding: String, CaseIterable, Sendable {
 
     /// Statements in order, without trailing semicolons.
     ///
-    /// - Parameter writer: That of MySQL for Vitess, that of PostgreSQL for Citus.
+    /// - Parameter writer: MySQL's writer for Vitess, PostgreSQL's writer for Citus.
     package func statements(_ writer: SchemaWriter) -> [String] {
         var statements: [String] = []
         for step in SchemaStep.allCases {

@@ -1,12 +1,12 @@
 internal import Instruments
 
-/// A bounded number of connections, each on its own thread, and the calls that wait for one.
+/// A bounded number of connections, each on its own thread, and the calls waiting for a connection.
 ///
-/// `PoolState` makes the decisions and this class carries them out. Callers wait without a thread, at most until
-/// their call's deadline.
+/// `PoolState` makes the decisions and this class carries them out. Callers wait without blocking a thread, at most
+/// until their call's deadline.
 ///
 /// It isn't generic over the connection: the compiler can't specialise it for drivers in other modules, and looking up
-/// generic types at run time took a tenth of an event's processor time.
+/// generic types at run time took a tenth of the processor time per event.
 final class ConnectionPool: Sendable {
     private struct Shared {
         var state: PoolState
@@ -20,12 +20,12 @@ final class ConnectionPool: Sendable {
     private let options: ServerOptions
     private let origin = ContinuousClock.now
     private let shared: Guarded<Shared>
-    /// Opens a connection, on the thread that will use it.
+    /// Opens a connection on the thread that will use it.
     private let connect: @Sendable () throws(SQLFailure) -> any ServerConnection
     private let lanes: [Lane]
     private let timer = Guarded<PoolTimer?>(nil)
 
-    /// A pool of a driver's connections.
+    /// Creates a pool of a driver's connections.
     init<Connection: ServerConnection>(
         of _: Connection.Type, to location: Connection.Location, options: ServerOptions
     ) {
@@ -44,8 +44,8 @@ final class ConnectionPool: Sendable {
 
     /// Runs `body` on a connection's thread and returns to the caller's executor.
     ///
-    /// `body` is run again after a conflict, and once more on another connection after one was lost: it must then
-    /// return the same result as the first run, for which it can use `session.isRepeated`.
+    /// `body` runs again after a conflict, and once more on another connection if its connection was lost. That run
+    /// must return the same result as the first one, for which it can check `session.isRepeated`.
     ///
     /// - Parameter isChange: Whether to throw `unconfirmed` if `body` fails but may have changed something.
     func perform<Output: Sendable>(
@@ -58,7 +58,8 @@ final class ConnectionPool: Sendable {
         return try outcome.get()
     }
 
-    /// Like `perform`, but returns at once; `completion` gets the outcome on a connection's thread, or on the caller's.
+    /// Like `perform`, but returns at once; `completion` gets the outcome on a connection's thread or on the caller's
+    /// thread.
     func start<Output: Sendable>(
         within timeout: Duration, isChange: Bool = false,
         _ body: @escaping @Sendable (SQLSession, any ServerConnection) throws(SQLFailure) -> Output,
@@ -102,7 +103,7 @@ extension ConnectionPool {
             shared.calls[shared.lastCall] = call
             return shared.lastCall
         }
-        // Half of the call's time is reserved for the work: a call that got its connection at the last moment would
+        // Half of the call's time is reserved for the work: a call that gets its connection at the last moment would
         // time out, which costs the connection.
         let deadline = time(min(call.deadline, .now + options.callTimeout / 2))
         react { state, now in state.add(identifier, deadline: deadline, now: now) }

@@ -3,17 +3,18 @@ internal import Glibc
 
 /// The result of running a call on a connection.
 enum PoolVerdict: Sendable {
-    /// It has an outcome.
+    /// The call has an outcome.
     case done
-    /// The call's connection was lost; run it again on another, or throw this error if that is impossible.
+    /// The call's connection was lost; run the call again on another connection, or throw this error if that is
+    /// impossible.
     case again(StorageError)
 }
 
-/// A call that waits for a connection, is run on its thread, and then answered once.
+/// A call that waits for a connection, runs on the connection's thread, and is answered once.
 protocol PoolCall: AnyObject, Sendable {
-    /// When its caller started waiting.
+    /// When the caller started waiting.
     var began: ContinuousClock.Instant { get }
-    /// When its caller stops waiting.
+    /// When the caller stops waiting.
     var deadline: ContinuousClock.Instant { get }
     /// Runs the work and stores the outcome.
     func run(_ connection: any ServerConnection) -> PoolVerdict
@@ -35,7 +36,7 @@ final class PendingPoolCall<Output: Sendable>: PoolCall,
     let began: ContinuousClock.Instant
     let deadline: ContinuousClock.Instant
     private let options: ServerOptions
-    /// Whether the call changes something, so that the caller must know if the change is unconfirmed.
+    /// Whether the call changes something, so that the caller must learn of an unconfirmed change.
     private let isChange: Bool
     private let body: Body
     private let completion: @Sendable (Outcome) -> Void

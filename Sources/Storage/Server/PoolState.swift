@@ -1,9 +1,9 @@
 internal import Delays
 
-/// A pool's decisions about which connection serves which call, without connections, threads or clocks.
+/// Decides which of a pool's connections serves which call, without using connections, threads or clocks itself.
 ///
-/// Takes events with their times and returns actions. A pool has a bounded number of slots for one connection each.
-/// Calls are served in order of arrival. While there is no connection and the last attempt to connect failed, the
+/// It is told of events with their times and returns actions. A pool has a bounded number of slots for one connection
+/// each. Calls are served in order of arrival. If there is no connection and the last attempt to connect failed, the
 /// server counts as down: calls fail at once, and the pool keeps trying to connect, doubling the delay up to a maximum.
 package struct PoolState: Sendable {
     /// A call's number within the pool.
@@ -27,7 +27,7 @@ package struct PoolState: Sendable {
         case empty
         case opening
         case idle(since: Time, retireAt: Time)
-        /// `since`: when the slot became idle.
+        /// `since` is when the slot last became idle, before the current call.
         case busy(since: Time, retireAt: Time)
 
         var isLive: Bool {
@@ -62,10 +62,10 @@ package struct PoolState: Sendable {
     private(set) var openedCount: UInt64 = 0
     private(set) var failedCount: UInt64 = 0
     private(set) var lostCount: UInt64 = 0
-    // Connections last used before this loss may have been lost too.
+    // The time of the last lost connection; connections last used before then may be lost too.
     private var suspectBefore: Time?
 
-    /// A pool without connections.
+    /// Creates a pool without connections.
     package init(options: ServerOptions) {
         self.options = options
         slots = Array(repeating: .empty, count: max(options.connectionsMax, 1))
@@ -82,7 +82,7 @@ package struct PoolState: Sendable {
         return next
     }
 
-    /// The numbers of connections by state, and counts of past connections.
+    /// The numbers of connections by state, and totals of past connections.
     package var connections: StorageLoad.Connections {
         var connections = StorageLoad.Connections()
         connections.max = slots.count
@@ -103,7 +103,9 @@ package struct PoolState: Sendable {
     /// Whether to replace a lost connection even if no call is waiting for it.
     private var wantsConnections: Bool { !waiting.isEmpty || !slots.contains(where: \.isLive) }
 
-    /// Whether calls fail at once; if the server only has no free connection, they wait.
+    /// Whether calls fail at once.
+    ///
+    /// If the server is up but has no free connection, calls wait instead.
     private var isDown: Bool {
         outage != nil && !isCrowded && !slots.contains(where: \.isLive)
     }
@@ -115,12 +117,12 @@ package struct PoolState: Sendable {
 // MARK: - Events
 
 extension PoolState {
-    /// A call wants a connection by `deadline`.
+    /// A call needs a connection by `deadline`.
     package mutating func add(_ call: CallID, deadline: Time, now: Time) -> [Action] {
         guard !isClosed else { return [.fail(call, .closed)] }
         if let outage, isDown { return [.fail(call, outage.error)] }
         guard waiting.count < options.waitingCallsMax else {
-            let detail = "\(options.waitingCallsMax) calls are waiting for a connection already"
+            let detail = "\(options.waitingCallsMax) calls are already waiting for a connection"
             return [.fail(call, .unavailable(logDetail: detail))]
         }
         waiting.append(Waiter(call: call, deadline: deadline))
@@ -169,7 +171,7 @@ extension PoolState {
         return serve(now: now)
     }
 
-    /// A connection was lost, with whatever call it had; the pool has closed it.
+    /// A connection was lost, along with any call it was running; the pool has closed it.
     package mutating func lost(slot: Int, now: Time) -> [Action] {
         lostCount += 1
         slots[slot] = .empty
@@ -179,8 +181,8 @@ extension PoolState {
 
     /// A slot's idle connection was found dead; the pool has closed it.
     ///
-    /// Connections that were idle for longer are closed without a test: if the network dropped one, testing each would
-    /// cost a timeout.
+    /// Connections that have been idle for longer are closed without a test: if the network dropped them, each test
+    /// would cost a timeout.
     package mutating func foundDead(slot: Int, now: Time) -> [Action] {
         guard case .busy(let since, _) = slots[slot] else { return lost(slot: slot, now: now) }
         var actions: [Action] = []
@@ -244,7 +246,7 @@ extension PoolState {
         return actions + open(now: now)
     }
 
-    /// The most recently used connection: it is warm, and the others can age out.
+    /// The most recently used idle connection: it is warm, and the others can age out.
     private func freshestIdle() -> (slot: Int, since: Time, retireAt: Time)? {
         var found: (slot: Int, since: Time, retireAt: Time)?
         for (index, slot) in slots.enumerated() {
@@ -255,7 +257,7 @@ extension PoolState {
         return found
     }
 
-    /// No call waits for a server that is down, unless another attempt to connect is in progress.
+    /// Fails all waiting calls if the server is down, unless an attempt to connect is in progress.
     private mutating func failIfDown() -> [Action] {
         guard let outage, isDown, !slots.contains(.opening) else { return [] }
         defer { waiting = [] }
@@ -266,7 +268,7 @@ extension PoolState {
         var opening = slots.count { $0 == .opening }
         var wanted = min(waiting.count, options.openingMax)
         if let outage {
-            // After a failure, opens one connection at a time, even if no call waits, to notice when the server is
+            // After a failure, opens one connection at a time, even if no call is waiting, to notice when the server is
             // back.
             guard now >= outage.retryAt, opening == 0, wantsConnections else { return [] }
             wanted = 1

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// A thread that calls a function at given times; the function returns the next one.
+/// A thread that calls a function at given times; the function returns the next time.
 ///
-/// Each pool has one, because callers wait without a thread, so nothing else notices that their deadlines pass.
+/// Each pool has a timer, because callers wait without a thread, so nothing else notices when their deadlines pass.
 @safe
 final class PoolTimer: @unchecked Sendable {  // why: state is under mutex
     private let tick: @Sendable () -> ContinuousClock.Instant?
@@ -45,7 +45,7 @@ final class PoolTimer: @unchecked Sendable {  // why: state is under mutex
         unsafe pthread_cond_signal(wakeUp)
     }
 
-    /// Ends the thread, soon and without waiting for it.
+    /// Tells the thread to end, without waiting for it.
     func end() {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
@@ -75,7 +75,7 @@ final class PoolTimer: @unchecked Sendable {  // why: state is under mutex
         }
     }
 
-    /// Sleeps until it is time; false after `end()`.
+    /// Sleeps until `tick` is due; returns false after `end()`.
     private func waitUntilDue() -> Bool {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }

@@ -1,6 +1,6 @@
 /// The SQL for creating and inspecting the schema that differs between servers.
 package struct SchemaDialect: Sendable {
-    /// An expression for the schema (on MySQL, the database) in which tables are created: `current_schema()`.
+    /// An expression for the schema (on MySQL, the database) in which tables are created, such as `current_schema()`.
     package let currentSchema: String
     /// A query for the server's clock, in milliseconds since 1970.
     package let clock: String
@@ -14,7 +14,7 @@ package struct SchemaDialect: Sendable {
         self.writer = writer
     }
 
-    /// Counts the tables with a name: a query with one parameter.
+    /// A query that counts the tables with a name, its only parameter.
     package static func countTables(in schema: String) -> String {
         "SELECT count(*) FROM information_schema.tables WHERE table_schema = \(schema) AND table_name = ?"
     }

@@ -1,4 +1,4 @@
-/// The schema on a database server: finds which steps have been applied, and applies the missing ones.
+/// The schema on a database server: determines which steps have been applied, and applies the missing ones.
 struct ServerSchema {
     let connection: any ServerConnection
 
@@ -19,8 +19,8 @@ struct ServerSchema {
             }
             return .relay(version: version)
         }
-        // On engines that commit each DDL statement separately, an earlier attempt may have stopped in the middle of
-        // the first step. The tables show which variant of the step to run; its statements are harmless when repeated.
+        // On engines that commit each DDL statement separately, an earlier attempt may have stopped partway through the
+        // first step. The tables show which variant of the step to run; its statements are harmless when repeated.
         let ours = tables.subtracting(["relay_schema"])
         if ours.isEmpty || (isBegun && ours.count < SchemaState.adoptedColumns.count) { return .empty }
         if isBegun, try !isKeyedByID() { return .empty }
@@ -39,7 +39,7 @@ struct ServerSchema {
         return .adoptable
     }
 
-    /// Whether `device_registration` has OpenCode's key, which is `id`; in the relay's own table `id` is in no key.
+    /// Whether `device_registration` has OpenCode's primary key, `id`; in the relay's own table, `id` is in no key.
     private func isKeyedByID() throws(SQLFailure) -> Bool {
         try connection.integer(
             """
@@ -49,7 +49,7 @@ struct ServerSchema {
             """) != 0
     }
 
-    /// The version that the steps have reached; requires `relay_schema`.
+    /// The version that the applied steps have reached; requires `relay_schema`.
     func version() throws(SQLFailure) -> Int {
         Int(try connection.integer(SchemaStep.versionQuery) ?? 0)
     }
@@ -63,10 +63,10 @@ struct ServerSchema {
         }
     }
 
-    /// Fails as `denied` before the first step if the account lacks a privilege that the steps need, or as `unsuitable`
-    /// if there is no schema in which to create tables.
+    /// Fails before the first step if the steps can't be applied: with `denied` if the account lacks a privilege, with
+    /// `unsuitable` if there is no schema in which to create tables.
     ///
-    /// MySQL commits each statement by itself, so a privilege missing halfway would leave half a schema.
+    /// MySQL commits each statement on its own, so a privilege missing partway through would leave half a schema.
     func requireRights(for pending: [PendingStep]) throws(SQLFailure) {
         guard !pending.isEmpty else { return }
         do throws(SQLFailure) {
@@ -74,7 +74,7 @@ struct ServerSchema {
         } catch {
             switch error.error {
             case .denied, .readOnly, .full, .unsuitable: throw error
-            // Any other problem will surface when the steps are applied.
+            // Any other problem surfaces when the steps are applied.
             default: guard connection.isUsable else { throw error }
             }
         }
@@ -82,7 +82,7 @@ struct ServerSchema {
 
     /// Applies the missing steps while no other process does, and returns them.
     func migrate() throws(SQLFailure) -> [SchemaStep] {
-        // Without the lock, another process may be in the middle of its steps: only "nothing to do" is certain.
+        // Without the lock, another process may be applying steps: the only certain result is "nothing to do".
         if let missing = try? pending(after: try inspect()) {
             if missing.isEmpty { return [] }
             try requireRights(for: missing)
@@ -94,7 +94,7 @@ struct ServerSchema {
         }
     }
 
-    /// Whether the database is the target of a copy that isn't finished.
+    /// Whether the database is the target of an unfinished copy.
     func holdsUnfinishedCopy() throws(SQLFailure) -> Bool {
         let marks = TransferSide.marksTable
         let found = try connection.texts(
@@ -112,10 +112,10 @@ struct ServerSchema {
                 try connection.run(statement)
             } catch  where error.kind == .alreadyExists {
                 // An earlier attempt already did this: on engines that commit each DDL statement separately, a step can
-                // stop halfway.
+                // stop partway.
             }
         }
-        // On a cluster the lock covers one node, so another process may have applied this step on another node.
+        // In a cluster the lock covers only one node, so another process may have applied this step on another node.
         _ = try connection.execute(
             connection.dialect.insertUnlessPresent("INTO relay_schema (version, summary) VALUES (?, ?)"),
             [.integer(Int64(pending.step.rawValue)), .text(pending.step.summary)])

@@ -44,7 +44,7 @@ extension ServerStorage {
                 : .notTried)
     }
 
-    /// If the trial can't be rolled back, the connection is closed, so that the server rolls it back.
+    /// Runs the trial write; if it can't be rolled back, the connection is closed, so that the server rolls it back.
     private static func trial(
         _ session: SQLSession, _ connection: any ServerConnection, id: UUIDv7, at now: EpochMilliseconds
     ) throws(SQLFailure) -> DatabaseInspection.WriteTrial {

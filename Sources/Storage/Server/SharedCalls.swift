@@ -1,12 +1,12 @@
 /// Batches waiting calls of one kind into few statements, because each statement is a round trip.
 ///
-/// A single call starts at once. While the maximum number of statements runs, further calls wait for the next
-/// statement. It begins after all of its calls were made, so each call sees what was committed before it.
+/// A call starts at once unless the maximum number of statements is running; if it is, the call waits for the next
+/// statement. A statement begins after all of its calls were made, so each call sees what was committed before it.
 final class SharedCalls<Input: Sendable, Output: Sendable>: Sendable {
     typealias Outcome = Result<Output, StorageError>
-    /// Answers the inputs in their order.
+    /// Returns an outcome for each input, in order.
     ///
-    /// It may run again with the same inputs, as `ConnectionPool` describes.
+    /// It may run again with the same inputs, as described in `ConnectionPool`.
     typealias Body = @Sendable (SQLSession, [Input]) throws(SQLFailure) -> [Outcome]
 
     /// An input and its caller.
@@ -49,10 +49,10 @@ final class SharedCalls<Input: Sendable, Output: Sendable>: Sendable {
         self.body = body
     }
 
-    /// How many calls wait for a statement.
+    /// The number of calls waiting for a statement.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// The output for an input, alone or together with others.
+    /// The output for an input, computed alone or together with others.
     func perform(_ input: Input) async throws(StorageError) -> Output {
         try await withCheckedContinuation { continuation in
             add(Call(input: input, began: now(), continuation: continuation))
@@ -71,12 +71,12 @@ final class SharedCalls<Input: Sendable, Output: Sendable>: Sendable {
         case .start: start()
         case .wait: break
         case .refuse:
-            let detail = "\(options.waitingCallsMax) calls are waiting already"
+            let detail = "\(options.waitingCallsMax) calls are already waiting"
             call.continuation.resume(returning: .failure(.unavailable(logDetail: detail)))
         }
     }
 
-    /// Answers calls as soon as a connection is free.
+    /// Runs a statement for the waiting calls as soon as a connection is free.
     private func start() {
         let batch = Batch()
         pool.start(within: options.callTimeout, isChange: isChange) {
@@ -90,8 +90,8 @@ final class SharedCalls<Input: Sendable, Output: Sendable>: Sendable {
 
     /// The calls for the next statement.
     ///
-    /// Calls that have waited for half of their time fail instead: with little time left, they would make the others
-    /// time out and cost a connection.
+    /// A call that has waited for half of its time fails instead: with little time left, it would make the others time
+    /// out and cost a connection.
     private func takeInTime() -> [Call] {
         let latest = now() - options.callTimeout / 2
         while true {
@@ -117,13 +117,13 @@ final class SharedCalls<Input: Sendable, Output: Sendable>: Sendable {
         _ batch: Batch, _ session: SQLSession, _ connection: any ServerConnection
     ) throws(SQLFailure) {
         guard let calls = batch.calls, let oldest = calls.first else { return }
-        // No call waits longer than it may take.
+        // Limited so that even the oldest call meets its deadline.
         connection.deadline = min(connection.deadline, oldest.began + options.callTimeout)
         let inputs = calls.map(\.input)
         do throws(SQLFailure) {
             batch.outcomes = try body(session, inputs)
         } catch {
-            // A failure of one call must not fail the others.
+            // One call's failure must not make the others fail.
             guard inputs.count > 1, error.kind == .other, connection.isUsable else { throw error }
             batch.outcomes = []
             for input in inputs { batch.outcomes.append(try outcome(of: input, session)) }
@@ -142,7 +142,7 @@ final class SharedCalls<Input: Sendable, Output: Sendable>: Sendable {
 
     /// Answers all callers at once, so that an event loop is woken only once, and continues with the waiting calls.
     private func finish(_ batch: Batch, _ result: Result<Void, StorageError>) {
-        // Without a connection no calls were taken. All waiting calls fail with the same error.
+        // Without a connection, no calls were taken, and all waiting calls fail with the same error.
         let calls = batch.calls ?? take(.max)
         switch result {
         case .success:

@@ -1,19 +1,19 @@
 /// Copies a relay's tables from one database to another; implements `relay copy`.
 ///
-/// No relay may use either database meanwhile. Tables are copied one after another, in the order of their keys, so that
-/// an interrupted copy continues after the rows that the target has. At the end both sides are read and compared;
-/// tables that differ, because a relay was running, are emptied and copied again by the next run.
+/// No relay may use either database in the meantime. Tables are copied one after another, in key order, so that an
+/// interrupted copy can continue after the rows that the target already has. At the end both sides are read and
+/// compared. Tables that differ, because a relay was running, are emptied and copied again by the next run.
 package struct Transfer {
     private let source: TransferSide
     private let target: TransferSide
     private let sourceName: String
     private let report: (TransferProgress) -> Void
 
-    /// A copy that has not begun.
+    /// Creates a copy that hasn't begun.
     ///
     /// - Parameters:
-    ///   - sourceName: A name for the source that is the same for every copy from it; only its digest is stored.
-    ///   - target: Has the relay's tables.
+    ///   - sourceName: A name for the source, the same for every copy from it; only the name's digest is stored.
+    ///   - target: The target, which has the relay's tables.
     ///   - report: Called after each page.
     package init(
         from source: TransferSide, named sourceName: String, to target: TransferSide,
@@ -25,7 +25,7 @@ package struct Transfer {
         self.report = report
     }
 
-    /// Copies the remaining rows and compares both sides; blocks the thread.
+    /// Copies the remaining rows and compares both sides, blocking the thread.
     package func run() throws(TransferFailure) -> [TransferSummary] {
         try begin()
         for table in SchemaTable.copied { try copy(table) }

@@ -1,10 +1,10 @@
-/// The number of rows and a checksum that doesn't depend on their order, because engines sort texts differently.
+/// The number of rows and a checksum that doesn't depend on their order, because engines sort text differently.
 package struct TransferChecksum: Hashable, Sendable, CustomStringConvertible {
-    /// The rows that were added.
+    /// The number of rows that were added.
     package private(set) var rows = 0
     private var sum = Words256()
 
-    /// Of no rows.
+    /// The checksum of no rows.
     package init() {}
 
     /// Adds a row's SHA-256 to the sum, modulo 2^64 in each of four words.
@@ -20,7 +20,7 @@ package struct TransferChecksum: Hashable, Sendable, CustomStringConvertible {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// Encodes a row as bytes; different rows have different bytes.
+    /// Encodes a row as bytes; different rows have different encodings.
     package static func encode(_ row: [SQLValue]) -> [UInt8] {
         var bytes: [UInt8] = []
         for value in row {

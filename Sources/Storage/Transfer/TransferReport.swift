@@ -4,11 +4,11 @@ package enum TransferFailure: Error, Hashable, Sendable {
     case source(StorageError)
     /// The target could not be written or read.
     case target(StorageError)
-    /// The target has its own rows.
+    /// The target already contains other rows.
     case occupied(table: String, rows: Int)
-    /// The target holds an unfinished copy of another source.
+    /// The target contains an unfinished copy of another source.
     case otherSource
-    /// The target isn't a copy of the source: rows were changed meanwhile in one of them.
+    /// The target isn't a copy of the source: rows changed in one of them during the copy.
     case differs([TransferDifference])
 }
 
@@ -16,9 +16,9 @@ package enum TransferFailure: Error, Hashable, Sendable {
 package struct TransferDifference: Hashable, Sendable {
     /// The table's name.
     package let table: String
-    /// The source's rows.
+    /// The checksum of the source's rows.
     package let source: TransferChecksum
-    /// The target's rows.
+    /// The checksum of the target's rows.
     package let target: TransferChecksum
 
     /// Creates a difference from its parts.
@@ -33,15 +33,15 @@ package struct TransferDifference: Hashable, Sendable {
 package struct TransferProgress: Hashable, Sendable {
     /// The current activity.
     package enum Stage: String, Hashable, Sendable {
-        /// Rows go from the source to the target.
+        /// Rows are being copied from the source to the target.
         case copying
-        /// Both are read and compared.
+        /// The source and the target are being read and compared.
         case comparing
     }
 
     /// The current activity.
     package let stage: Stage
-    /// The table that is being processed.
+    /// The table being processed.
     package let table: String
     /// Rows processed so far, including those of an interrupted run.
     package let done: Int
@@ -57,7 +57,7 @@ package struct TransferProgress: Hashable, Sendable {
     }
 }
 
-/// A table that both sides were found to have the same rows of.
+/// A table found to have the same rows on both sides.
 package struct TransferSummary: Hashable, Sendable {
     /// The table's name.
     package let table: String

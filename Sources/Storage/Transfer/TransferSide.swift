@@ -1,23 +1,23 @@
-/// One database of a copy: its tables' rows, read and written unchanged.
+/// One database in a copy; its rows are read and written unchanged.
 package struct TransferSide {
-    /// Used by one side only.
+    /// The connection, which only this side uses.
     package let connection: any SQLConnection
-    /// Whether it has only the two tables of OpenCode's relay; columns that they lack read as NULL.
+    /// Whether the database has only the two tables of OpenCode's relay; columns that they lack read as NULL.
     private let isAdoptable: Bool
 
-    /// How long a statement may take: counting a large table reads all of it.
+    /// How long a statement may take; long, because counting a large table's rows reads all of it.
     package static let statementTime: Duration = .seconds(600)
 
-    /// Rows per statement: few sizes, because each is a separate prepared statement.
+    /// The numbers of rows per statement; only a few sizes, because each size is a separate prepared statement.
     private static let chunkSizes = [128, 32, 8, 1]
 
-    /// A database that has a relay's tables, or is the source and has those of OpenCode's relay.
+    /// Creates a side from a database with a relay's tables; a source may instead have those of OpenCode's relay.
     package init(_ connection: any SQLConnection, isAdoptable: Bool = false) {
         self.connection = connection
         self.isAdoptable = isAdoptable
     }
 
-    /// The source of a copy; throws `schemaTooOld` if its tables aren't those of this program.
+    /// Creates the source of a copy; throws `schemaTooOld` if its tables are neither this program's nor OpenCode's.
     package init(source connection: any SQLConnection, state: SchemaState) throws(StorageError) {
         let isCurrent = try SchemaStep.pending(after: state.version).isEmpty
         guard isCurrent || state == .adoptable else {
@@ -42,7 +42,7 @@ extension TransferSide {
         return Int(try connection.integer("SELECT count(*) FROM \(table.name)") ?? 0)
     }
 
-    /// The key of the row at a position in the order of the keys.
+    /// The key of the row at a position in key order.
     func key(ofRow index: Int, in table: SchemaTable) throws(SQLFailure) -> [SQLValue]? {
         let key = table.key.joined(separator: ", ")
         let sql = "SELECT \(key) FROM \(table.name) ORDER BY \(key) LIMIT 1 OFFSET ?"
@@ -50,10 +50,10 @@ extension TransferSide {
         return try connection.rows(sql, [.integer(Int64(index))]).first
     }
 
-    /// The rows after a key, in key order, at most the table's `rowsPerPage`; the first rows if there is no key.
+    /// At most the table's `rowsPerPage` rows after a key, in key order; the first rows if there is no key.
     ///
-    /// Combines several statements, each with one fewer fixed column of the key: every engine reads each along an
-    /// index, which not all do for `(a, b) > (?, ?)`.
+    /// Combines several statements, each fixing one key column fewer: every engine reads them along an index, which not
+    /// all do for `(a, b) > (?, ?)`.
     func page(of table: SchemaTable, after key: [SQLValue]?) throws(SQLFailure) -> [[SQLValue]] {
         guard has(table) else { return [] }
         begin()
@@ -76,7 +76,7 @@ extension TransferSide {
 
     /// Reads a whole table.
     ///
-    /// - Parameter advance: Called after each page with the number of rows so far.
+    /// - Parameter advance: Called after each page with the number of rows read so far.
     func checksum(
         of table: SchemaTable, advance: (Int) -> Void
     ) throws(SQLFailure) -> TransferChecksum {
@@ -91,7 +91,7 @@ extension TransferSide {
         }
     }
 
-    /// Stores a page in one transaction; a row whose key exists is replaced, or left alone in the log.
+    /// Stores a page in one transaction; replaces rows whose key exists, except in logs, where they stay unchanged.
     func store(_ rows: [[SQLValue]], in table: SchemaTable) throws(SQLFailure) {
         let names = table.columnNames.joined(separator: ", ")
         let row = "(" + Array(repeating: "?", count: table.columnNames.count).joined(separator: ", ") + ")"
@@ -128,10 +128,10 @@ extension TransferSide {
 // MARK: - The copy's record
 
 extension TransferSide {
-    /// The table in which a target records that a copy isn't finished; no relay uses a database that has rows there.
+    /// The table in which a target records an unfinished copy; no relay uses a database with rows in it.
     package static let marksTable = "relay_copy"
 
-    /// One table of an unfinished copy.
+    /// One table in an unfinished copy.
     struct Mark {
         let table: String
         /// The digest of the source's name.
@@ -179,7 +179,7 @@ extension TransferSide {
         }
     }
 
-    /// Empties tables that differed, so that they are copied again.
+    /// Empties tables that differ, so that they are copied again.
     func empty(_ tables: [String]) throws(SQLFailure) {
         for table in SchemaTable.copied where tables.contains(table.name) {
             try transaction { () throws(SQLFailure) in
@@ -192,14 +192,14 @@ extension TransferSide {
 
     func endCopy() throws(SQLFailure) {
         begin()
-        // Relays look for rows, because the account may lack the privilege to drop the table.
+        // Deletes the rows, which is what relays check, because the account may lack the privilege to drop the table.
         _ = try connection.execute("DELETE FROM relay_copy", [])
         try? connection.run("DROP TABLE relay_copy")
     }
 }
 
 extension SchemaTable {
-    /// The key of a row with all columns.
+    /// The key of a row that has all columns.
     func key(of row: [SQLValue]) -> [SQLValue] {
         key.compactMap { name in columns.firstIndex { $0.name == name }.map { row[$0] } }
     }

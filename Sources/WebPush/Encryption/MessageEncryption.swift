@@ -6,14 +6,14 @@ internal import Cryptography
 package enum MessageEncryption {
     /// The largest body that every push service accepts, in bytes (RFC 8030, section 7.2).
     package static let bodyBytesMax = 4_096
-    /// What a body has beside the plaintext: the header, the delimiter and the tag.
+    /// The bytes of a body besides the plaintext: the header, the delimiter and the tag.
     package static let overheadBytes = headerBytes + 1 + AES128GCM.tagBytes
     /// The largest plaintext, in bytes.
     package static let plaintextBytesMax = bodyBytesMax - overheadBytes
     /// The size of a salt, in bytes.
     package static let saltBytes = 16
 
-    /// The record size; a message is a single record, and shorter.
+    /// The declared record size; a message is a single, shorter record.
     private static let recordBytes: UInt32 = 4_096
     private static let headerBytes = saltBytes + 4 + 1 + P256.publicKeyBytes
     /// Ends the last record of a message.

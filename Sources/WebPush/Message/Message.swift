@@ -21,14 +21,14 @@ package struct Handling: Hashable, Sendable {
 
     /// `TTL`: how long the service keeps the message for a user agent that is offline, in seconds.
     ///
-    /// With 0 it is lost unless the user agent is connected, so a phone that sleeps doesn't get it.
+    /// With 0, the message is lost unless the user agent is connected, so a sleeping phone doesn't get it.
     package let timeToLive: Int
     /// `Urgency`.
     package let urgency: Urgency
-    /// `Topic`: the message replaces an undelivered one of the same topic.
+    /// `Topic`: the message replaces an undelivered one with the same topic.
     package let topic: Topic?
 
-    /// Creates the handling; a time to live out of range is replaced by the nearest one in range.
+    /// Creates the handling; a time to live out of range is clamped to the range.
     package init(timeToLive: Int, urgency: Urgency, topic: Topic? = nil) {
         self.timeToLive = min(max(timeToLive, 0), Self.timeToLiveMax)
         self.urgency = urgency
@@ -36,12 +36,12 @@ package struct Handling: Hashable, Sendable {
     }
 }
 
-/// How urgent a message is (RFC 8030, section 5.3); the raw value is the header's.
+/// How urgent a message is (RFC 8030, section 5.3); the raw value is the header's value.
 package enum Urgency: String, Hashable, Sendable, CaseIterable {
     case veryLow = "very-low"
     case low
     case normal
-    /// Reaches devices that sleep; for messages that people see at once.
+    /// Reaches sleeping devices; for messages that people see at once.
     case high
 
     /// The urgency for APNs' priority: 10, 5 or 1.

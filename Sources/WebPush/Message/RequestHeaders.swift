@@ -2,9 +2,10 @@ internal import HTTP2
 
 /// The header fields of a request for message delivery (RFC 8030, section 5).
 enum RequestHeaders {
-    /// The fields, as HTTP/2 has them.
+    /// The fields in HTTP/2's form.
     ///
-    /// HPACK indexes none that differ from push to push, nor what lets its reader push: the path and the token.
+    /// HPACK indexes neither fields that differ between pushes nor the path and the token, with which anyone can send
+    /// pushes.
     static func fields(
         for handling: Handling, to endpoint: PushEndpoint, authorization: String, bodyBytes: Int
     ) -> HeaderFields {

@@ -1,6 +1,6 @@
 internal import Cryptography
 
-/// Names messages that replace each other (RFC 8030, section 5.4).
+/// Identifies messages that replace each other (RFC 8030, section 5.4).
 package struct Topic: Hashable, Sendable, CustomStringConvertible {
     /// The longest topic, in characters.
     package static let countMax = 32
@@ -12,8 +12,8 @@ package struct Topic: Hashable, Sendable, CustomStringConvertible {
 
     /// The topic for a collapse ID.
     ///
-    /// - Parameter key: Makes the topic a keyed hash, so that push services learn nothing about the ID. Different keys for
-    ///   different tenants keep services from linking them.
+    /// - Parameter key: Makes the topic a keyed hash, so that push services learn nothing about the ID. Different keys
+    ///   for different tenants keep services from linking the tenants.
     package init(collapseID: String, key: [UInt8]) {
         let code = SHA256.authenticationCode(of: Array(collapseID.utf8), key: key)
         text = Base64.urlText(Array(code.prefix(Self.countMax / 4 * 3)))

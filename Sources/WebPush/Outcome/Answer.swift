@@ -1,24 +1,24 @@
 internal import JSON
 
-/// A complete answer of a push service and the outcome it stands for.
+/// A complete response from a push service and the outcome that it means.
 ///
-/// The status decides; the body can only add the reason, and tell apart what some services answer with one status.
+/// The status decides the outcome; the body only adds the reason and distinguishes cases that share a status.
 package struct Answer: Sendable {
-    /// The longest body that is read, in bytes; services' bodies have fewer than 1,000.
+    /// The longest body that is read, in bytes; services' bodies are shorter than 1,000 bytes.
     package static let bodyBytesMax = 4_096
     /// The longest accepted `Retry-After`, in seconds; the longest seen is 120.
     package static let retryAfterMax = 3_600
 
     /// The HTTP status.
     package var status: Int
-    /// Who answered.
+    /// The service that responded.
     package var service: PushService
     /// `Retry-After` in seconds.
     package var retryAfter: Int?
     /// The body, or its beginning.
     package var body: [UInt8]
 
-    /// Creates an answer from its parts.
+    /// Creates a response from its parts.
     package init(status: Int, service: PushService, retryAfter: Int? = nil, body: [UInt8] = []) {
         self.status = status
         self.service = service
@@ -59,7 +59,7 @@ package struct Answer: Sendable {
         case .google: googleReason
         case .mozilla: mozillaReason
         case .microsoft: status == 406 || status == 429 ? .throttled : nil
-        // ntfy: the topic had no subscriber for hours.
+        // ntfy: the topic has had no subscriber for hours.
         case .other: status == 507 ? .noSubscriber : nil
         }
     }

@@ -2,25 +2,25 @@
 ///
 /// A refusal is a value, not an error: the caller decides how to react.
 package enum Outcome: Hashable, Sendable {
-    /// The push service took the message (any status 2xx); that the device got it is never known.
+    /// The push service accepted the message (any 2xx status); whether the device got it is never known.
     case accepted
-    /// The push service answered with another status.
+    /// The push service responded with another status.
     case rejected(Rejection)
-    /// There is no answer.
+    /// There is no response.
     case unreachable(Unreachable)
 }
 
-/// A push service's answer to a refused push.
+/// A push service's response to a refused push.
 package struct Rejection: Hashable, Sendable {
     /// What to do about it.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// Try again, after ``Rejection/retryAfter`` if there is one.
+        /// Try again, after ``Rejection/retryAfter`` if it is set.
         case later
-        /// The subscription has ended: remove it, unless it was registered anew since.
+        /// The subscription has ended: remove it, unless it has been registered again since.
         case gone
-        /// The subscription was made with another VAPID key: use that one, else the page has to subscribe anew.
+        /// The subscription was made with another VAPID key: use that key, or else the page has to subscribe again.
         ///
-        /// The subscription stays: a wrong key in the settings gets this answer for all of them.
+        /// Keep the subscription: if the settings contain a wrong key, every subscription gets this response.
         case wrongKey
         /// The service doesn't accept the relay's VAPID token or key at all.
         case configuration
@@ -30,11 +30,11 @@ package struct Rejection: Hashable, Sendable {
         case refused
     }
 
-    /// What to do about it.
+    /// What to do about the refusal.
     package var kind: Kind
     /// The HTTP status.
     package var status: Int
-    /// The service.
+    /// The push service.
     package var service: PushService
     /// The service's reason, if it is a known one: safe to log and to send.
     package var reason: Reason?
@@ -56,14 +56,14 @@ package struct Rejection: Hashable, Sendable {
     package var name: String { reason?.rawValue ?? "Status \(status)" }
 }
 
-/// A push without an answer.
+/// A push without a response.
 package struct Unreachable: Hashable, Sendable {
     /// Whether the service may have processed the push.
     package var processed: Processed
-    /// Why there is no answer.
+    /// Why there is no response.
     package var cause: Cause
 
-    /// Creates the outcome of a push without an answer.
+    /// Creates the outcome of a push without a response.
     package init(processed: Processed, cause: Cause) {
         self.processed = processed
         self.cause = cause
@@ -77,7 +77,7 @@ package struct Unreachable: Hashable, Sendable {
         case unknown
     }
 
-    /// Why a push got no answer; the raw value appears in logs and answers.
+    /// Why a push got no response; the raw value appears in logs and responses.
     package enum Cause: String, Hashable, Sendable, CaseIterable {
         case nameNotResolved = "NameNotResolved"
         case connectFailed = "ConnectFailed"
@@ -89,14 +89,14 @@ package struct Unreachable: Hashable, Sendable {
         case timeout = "Timeout"
         case queueFull = "QueueFull"
         case shuttingDown = "ShuttingDown"
-        /// The relay's rule doesn't allow the endpoint's host.
+        /// The relay's host rule doesn't allow the endpoint's host.
         case hostNotAllowed = "HostNotAllowed"
-        /// The host's name led to an address that isn't public.
+        /// The host's name resolved to an address that isn't public.
         case addressNotPublic = "AddressNotPublic"
-        /// The message could not be encrypted, or its token not be signed.
+        /// The message could not be encrypted, or its token could not be signed.
         case notEncrypted = "NotEncrypted"
 
-        /// Whether the host could not be connected to.
+        /// Whether connecting to the host failed.
         package var isConnecting: Bool {
             switch self {
             case .nameNotResolved, .connectFailed, .connectTimeout, .tlsFailed, .proxyFailed,

@@ -1,6 +1,6 @@
-/// A push service's reason for a refusal: the known ones, in one vocabulary.
+/// A push service's reason for a refusal: the known reasons of all services.
 ///
-/// A closed set, because answers come from hosts that users name: their words aren't passed on.
+/// A closed set, because responses come from hosts that users choose: their text isn't passed on.
 package enum Reason: String, Hashable, Sendable, CaseIterable {
     // Apple: `reason` in JSON. Source: "Sending web push notifications in web apps and browsers".
     case badAuthorizationHeader = "BadAuthorizationHeader"

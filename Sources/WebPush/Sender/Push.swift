@@ -14,6 +14,6 @@ package struct Push: Sendable {
         self.key = key
     }
 
-    /// What it counts for in a queue.
+    /// The size that the push counts for in a queue.
     var bytes: Int { message.payload.count + subscription.endpoint.url.utf8.count }
 }

@@ -1,13 +1,13 @@
 internal import HTTP2
 internal import Network
 
-/// One connection of a sender: HTTP/2 if the service chooses it, else HTTP/1.1, one request at a time.
+/// One connection of a sender: HTTP/2 if the service chooses it, else HTTP/1.1 with one request at a time.
 ///
-/// Confined to the loop. Every request gets one end, before the connection's own.
+/// Confined to the loop. Every request's end is reported once, before the connection's end.
 final class PushConnection: ChannelHandler, ClientConnectionHandler {
     /// How a request ended.
     enum End {
-        /// With a response, possibly an incomplete one: its status counts.
+        /// With a response, which may be incomplete: its status decides.
         case response(ClientResponse)
         case failure(StreamFailure)
     }
@@ -18,7 +18,7 @@ final class PushConnection: ChannelHandler, ClientConnectionHandler {
     private let usesProxy: Bool
     private var channel: Channel?
     private var http2: HTTP2ClientConnection?
-    /// HTTP/1.1's response under way; `nil` between requests.
+    /// The parser of the current HTTP/1.1 response; `nil` between requests.
     private var parser: ResponseParser?
     /// The push of each request, by its slot; 0 if it was cancelled.
     private var pushes: [UInt64] = []
@@ -54,7 +54,7 @@ final class PushConnection: ChannelHandler, ClientConnectionHandler {
         return slot
     }
 
-    /// Ends a request, whose end is still reported, without its push; returns the response so far.
+    /// Cancels a request and returns the response so far; the request's end is still reported, without its push.
     func cancel(_ slot: StreamSlot) -> ClientResponse? {
         pushes[slot] = 0
         guard let http2 else {
@@ -103,7 +103,7 @@ final class PushConnection: ChannelHandler, ClientConnectionHandler {
     }
 
     func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer) {
-        // Whatever comes without a request, or after its response, isn't for this side.
+        // Bytes without a request, or after its response, are unexpected.
         guard let progress = unsafe parser?.take(bytes) else { return close() }
         switch progress {
         case .incomplete: break
@@ -127,7 +127,7 @@ final class PushConnection: ChannelHandler, ClientConnectionHandler {
         closed(cause(reason, at: channel.stage), hadSocket: channel.stage != .name)
     }
 
-    /// Ends HTTP/1.1's request, with its response if there is a status.
+    /// Ends the HTTP/1.1 request, with its response if there is a status.
     private func endRequest(_ failure: StreamFailure = .connectionLost) {
         guard let response = parser.map(\.response) else { return }
         parser = nil
@@ -142,7 +142,7 @@ final class PushConnection: ChannelHandler, ClientConnectionHandler {
         sender?.closed(self, cause, hadSocket: hadSocket)
     }
 
-    /// Why a connection ended, by how far it came.
+    /// Why a connection ended, given the stage that it reached.
     private func cause(_ reason: ChannelCloseReason, at stage: ConnectStage) -> Unreachable.Cause {
         switch (reason, stage) {
         case (.notPublic, _): .addressNotPublic

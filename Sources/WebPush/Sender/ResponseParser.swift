@@ -1,8 +1,8 @@
 internal import HTTP2
 
-/// Parses one response of HTTP/1.1 (RFC 9112), as far as the outcome of a push needs it.
+/// Parses one HTTP/1.1 response (RFC 9112), as far as the outcome of a push requires.
 ///
-/// A response ends at ``Answer/bodyBytesMax``, and what isn't complete in a bounded number of bytes is malformed.
+/// A response ends at ``Answer/bodyBytesMax``; one that isn't complete within a bounded number of bytes is malformed.
 struct ResponseParser {
     enum Progress {
         case incomplete
@@ -34,11 +34,11 @@ struct ResponseParser {
     private var framing = Framing.untilClose
     /// The body with its framing.
     private var raw: [UInt8] = []
-    /// The chunks that came whole, without their framing, and where the next one begins.
+    /// The complete chunks without their framing; `nextChunk` is where the next one begins.
     private var chunks: [UInt8] = []
     private var nextChunk = 0
 
-    /// Takes what the server sent.
+    /// Parses bytes from the server.
     mutating func take(_ bytes: some Collection<UInt8>) -> Progress {
         var rest = bytes[...]
         while response == nil {
@@ -62,7 +62,7 @@ struct ResponseParser {
     private mutating func endLine() -> Bool {
         if status == 0 { return startHead() }
         guard line.isEmpty else { return field() }
-        // An interim response comes before the final one; nobody asked for another protocol.
+        // An interim response comes before the final one; 101 is unexpected, because no other protocol was requested.
         guard status >= 200 else {
             let isExpected = status != 101
             status = 0
@@ -137,7 +137,7 @@ struct ResponseParser {
         return .complete
     }
 
-    /// Decodes the chunks that came whole since the last time (RFC 9112, section 7.1).
+    /// Decodes the chunks that have become complete since the last call (RFC 9112, section 7.1).
     private mutating func takeChunks() -> Progress {
         var partial: ArraySlice<UInt8> = []
         defer { response?.body = Array((chunks + partial).prefix(Answer.bodyBytesMax)) }
@@ -168,7 +168,7 @@ struct ResponseParser {
             chunks += raw[start..<start + size]
             nextChunk = start + size + 2
         }
-        // It is longer than what is read.
+        // The body is longer than the part that is read.
         keepsConnection = false
         return .complete
     }

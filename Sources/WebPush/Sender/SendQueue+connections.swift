@@ -6,30 +6,31 @@ extension SendQueue {
     struct Connection {
         enum Phase {
             case connecting
-            /// Takes pushes.
+            /// Accepts pushes.
             case open
-            /// Takes no more pushes, and closes after its last answer.
+            /// Accepts no more pushes, and closes after its last response.
             case leaving
         }
 
         let host: String
         var phase = Phase.connecting
-        /// How many requests the service takes at a time: one with HTTP/1.1, and before it has said otherwise.
+        /// How many requests the service accepts at a time: one with HTTP/1.1 or until it announces a limit.
         var serverLimit = 1
-        /// Lowered below that after the service refused requests; grows with every answer.
+        /// This side's own limit: lowered below `serverLimit` after the service refused requests; grows with every
+        /// response.
         var limit = 1
         /// Whether the limit isn't known yet.
         var awaitsLimit = true
         /// The number of requests under way.
         var streams = 0
         var hasStarted = false
-        /// When the service last said something, or began to owe an answer.
+        /// When the service last sent something or began to owe a response.
         var heardAt: MonotonicTime
-        /// When it last answered a push.
+        /// When the service last answered a push.
         var answeredAt: MonotonicTime?
         /// Whether PINGs can be sent: HTTP/1.1 has none.
         var hasPing = false
-        /// Since when a PING is unanswered; the connection gets no pushes meanwhile.
+        /// When the unanswered PING was sent; the connection gets no pushes until it is answered.
         var pingedAt: MonotonicTime?
         /// Whether the service refused a request.
         var hasRefused = false
@@ -51,13 +52,13 @@ extension SendQueue {
     /// How a request ended.
     enum End {
         case answered
-        /// The service did not process it.
+        /// The service did not process the request.
         case refused
-        /// It was reset, cancelled, lost with its connection, or not sent.
+        /// The request was reset, cancelled, lost with its connection, or not sent.
         case unanswered
     }
 
-    /// What ``check(at:)`` wants done.
+    /// An action that ``check(at:)`` requests.
     enum Care: Equatable {
         case ping(UInt64)
         case close(UInt64)
@@ -65,7 +66,7 @@ extension SendQueue {
 
     // MARK: Choosing
 
-    /// The connection with the fewest requests that takes another one.
+    /// Of a host's connections that accept another request, the one with the fewest.
     func roomiest(of name: String) -> UInt64? {
         var best: (number: UInt64, streams: Int)?
         for number in hosts[name]?.connections ?? [] {
@@ -75,8 +76,10 @@ extension SendQueue {
         return best?.number
     }
 
-    /// Whether a host may have one more connection: one at a time, so that a burst shares them, and only one that takes
-    /// pushes if many are in use.
+    /// Whether a host may have one more connection.
+    ///
+    /// Only one is opened at a time, so that a burst shares it. If many connections are in use, a host may have only
+    /// one that accepts pushes.
     func mayOpen(to name: String, at now: MonotonicTime) -> Bool {
         guard let host = hosts[name], host.connections.count < settings.connectionsPerHostMax,
             !host.isRefused(at: now)
@@ -92,8 +95,8 @@ extension SendQueue {
         }
     }
 
-    /// The connection that has been idle for the longest time and isn't about to get the push for which it was opened:
-    /// otherwise hosts could take new connections from one another for ever.
+    /// The connection that has been idle the longest and isn't about to get the push for which it was opened;
+    /// otherwise, hosts could keep taking new connections from one another forever.
     var longestIdle: UInt64? {
         connections.filter { $1.isIdle && !awaitsFirstPush($1) }.min { $0.value.heardAt < $1.value.heardAt }?
             .key
@@ -106,7 +109,7 @@ extension SendQueue {
     /// Counts a request on a connection.
     mutating func start(on number: UInt64, at now: MonotonicTime) {
         underWay += 1
-        // An idle service owes nothing until now.
+        // An idle service owed no response until now.
         if connections[number]?.streams == 0 { connections[number]?.heardAt = now }
         connections[number]?.streams += 1
         connections[number]?.hasStarted = true
@@ -136,7 +139,7 @@ extension SendQueue {
         happened(to: number, at: now)
     }
 
-    /// A connection takes no more pushes.
+    /// A connection accepts no more pushes.
     mutating func leave(_ number: UInt64) {
         connections[number]?.phase = .leaving
         if let name = connections[number]?.host { giveTurn(to: name) }
@@ -163,7 +166,8 @@ extension SendQueue {
             connection.heard(at: now)
             connection.hasRefused = true
             connection.limit = min(connection.serverLimit, max(1, connection.streams))
-            // One that allows no streams says when it does again; one that refuses what it allows is of no use.
+            // A service that allows no streams announces when it allows them again; one that refuses what it allows is
+            // useless.
             if connection.streams == 0, connection.serverLimit > 0 { connection.phase = .leaving }
         case .unanswered: break
         }
@@ -178,18 +182,18 @@ extension SendQueue {
 
     /// A connection closed or could not be established; returns the host's waiting pushes if they fail with it.
     ///
-    /// - Parameter random: 0 ..< 1, to spread attempts.
+    /// - Parameter random: A number in 0 ..< 1, to spread attempts.
     mutating func closed(
         _ number: UInt64, _ cause: Unreachable.Cause, at now: MonotonicTime, random: Double
     ) -> [UInt64] {
         guard let connection = connections[number] else { return [] }
         let name = connection.host
         removeConnection(number)
-        // One that closed before it took a waiting push was useless.
+        // A connection that closed before it accepted a waiting push was useless.
         let isUseless =
             connection.phase == .connecting
             || !connection.hasStarted && hosts[name]?.waiting.isEmpty == false
-        // So was one that only refused pushes, but these may be taken by the next.
+        // A connection that only refused pushes also failed, but the next one may accept them.
         let isFailure = isUseless || connection.hasRefused && connection.answeredAt == nil
         let isLast = hosts[name]?.connections.allSatisfy { connections[$0]?.phase == .leaving } ?? true
         if isFailure, let delay = hosts[name]?.backOff.next(random) {
@@ -208,13 +212,13 @@ extension SendQueue {
         hosts[name]?.connections.removeAll { $0 == number }
     }
 
-    /// Looks for connections that are silent or have long been idle, and for hosts that may be connected to again.
+    /// Finds connections that are silent or have long been idle, and hosts that may be connected to again.
     mutating func check(at now: MonotonicTime) -> [Care] {
         var wanted: [Care] = []
         for (name, host) in hosts where host.refusal != nil && !host.isRefused(at: now) { giveTurn(to: name) }
         for (number, connection) in connections where connection.phase != .connecting {
             let silence = now.since(connection.heardAt)
-            // Since the PING: a check that was late must not take its answer's time.
+            // Measured from the PING, so that a late check doesn't shorten the time to answer it.
             let isDead =
                 connection.pingedAt.map { now.since($0) >= settings.silenceMax - settings.silenceBeforePing }
                 ?? false
@@ -225,7 +229,7 @@ extension SendQueue {
                 silence >= settings.silenceBeforePing
             {
                 connections[number]?.pingedAt = now
-                // Meanwhile another connection may take its host's pushes.
+                // Meanwhile, another connection may take over the host's pushes.
                 giveTurn(to: connection.host)
                 wanted.append(.ping(number))
             }

@@ -3,17 +3,17 @@ internal import Network
 
 /// Decides which pushes wait, start or fail at once, and which connections are opened and closed: a pure value.
 ///
-/// Hosts take turns, so that one with many pushes, or one that stalls, delays only its own. A push starts when a
-/// connection to its host has room. A host that can do nothing now has no turn until something happens to it, so each
-/// decision takes constant time. Connections have numbers that aren't used again.
+/// Hosts take turns, so that a host with many pushes, or one that stalls, delays only its own. A push starts when a
+/// connection to its host has room. A host that can't do anything now gets no turn until something changes for it, so
+/// each decision takes constant time. Connection numbers are never reused.
 struct SendQueue {
     /// What happens to a new push.
     enum Placement: Equatable {
-        /// It waits; ``SendQueue/next(at:)`` names it when it may start.
+        /// The push waits; ``SendQueue/next(at:)`` returns it when it may start.
         case queued
         /// The queue is full.
         case full
-        /// Its host can't be connected to, for this reason.
+        /// The push's host can't be connected to, for this reason.
         case unreachable(Unreachable.Cause)
     }
 
@@ -21,17 +21,17 @@ struct SendQueue {
     enum Step: Equatable {
         /// Send a push, which is now counted as under way.
         case start(UInt64, on: UInt64)
-        /// Open a connection with this number to the host of a push, and close an idle one if that takes its place.
+        /// Open a connection with this number to a push's host, and close the idle one that it replaces, if any.
         case open(UInt64, for: UInt64, closing: UInt64? = nil)
     }
 
     struct Host {
         var waiting = Line<UInt64>()
-        /// Whether it is among those that take turns.
+        /// Whether the host is in line for a turn.
         var hasTurn = false
         var connections: [UInt64] = []
         var backOff: BackOff
-        /// Until when it gets no new connection, and why.
+        /// Until when the host gets no new connection, and why.
         var refusal: (until: MonotonicTime, cause: Unreachable.Cause)?
 
         func isRefused(at now: MonotonicTime) -> Bool { refusal.map { $0.until > now } ?? false }
@@ -42,9 +42,10 @@ struct SendQueue {
         let bytes: Int
     }
 
-    /// From this number of hosts on, those without pushes and connections are forgotten.
+    /// The number of hosts at which those without pushes and connections are first forgotten.
     static let hostsMax = 1_000
-    /// Grows with the hosts that can't be forgotten, so that forgetting costs each arrival the same.
+    /// The number of hosts at which to forget some next; grows with the hosts that can't be forgotten, which keeps the
+    /// average cost per arrival constant.
     private var forgettingFrom = Self.hostsMax
 
     let settings: SenderSettings
@@ -52,9 +53,9 @@ struct SendQueue {
     var connections: [UInt64: Connection] = [:]
     private var lastConnection: UInt64 = 0
     private var pushes: [UInt64: Waiting] = [:]
-    /// The hosts with waiting pushes that may be able to do something, each once.
+    /// The hosts with waiting pushes that may be able to proceed, each listed once.
     private var turns = Line<String>()
-    /// Those that wait for any connection to become idle or end; they have their turn.
+    /// The hosts waiting for any connection to become idle or end; their `hasTurn` is true.
     private var crowdedOut = Line<String>()
     private(set) var waitingBytes = 0
     /// The number of requests under way.
@@ -90,9 +91,9 @@ struct SendQueue {
         giveTurn(to: name)
     }
 
-    /// Removes a push that waited too long or is cancelled; false if it doesn't wait.
+    /// Removes a push that waited too long or is cancelled; false if it isn't waiting.
     mutating func remove(_ push: UInt64) -> Bool {
-        // Its host's line still has it, and passes over it later.
+        // Its host's line still contains it and skips it later.
         guard let entry = pushes.removeValue(forKey: push) else { return false }
         waitingBytes -= entry.bytes
         return true
@@ -109,7 +110,7 @@ struct SendQueue {
 
     // MARK: Turns
 
-    /// Whether ``next(at:)`` may have a step.
+    /// Whether ``next(at:)`` may return a step.
     var mayGoOn: Bool {
         underWay < settings.underWayMax && !pushes.isEmpty && !(turns.isEmpty && crowdedOut.isEmpty)
     }

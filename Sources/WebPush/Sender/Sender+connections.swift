@@ -34,7 +34,7 @@ extension Sender {
         pumpSoon()
     }
 
-    /// A connection takes no more pushes.
+    /// A connection accepts no more pushes.
     func leaves(_ connection: PushConnection) {
         queue.leave(connection.number)
         if queue.isDone(connection.number) { connection.finish() }

@@ -104,7 +104,7 @@ extension Sender {
         }
     }
 
-    /// Fails the pushes whose time is over, queued or under way.
+    /// Fails the pushes that have timed out, queued or under way.
     func expirePushes() {
         let now = loop.now
         while let number = deadlines.first {
@@ -128,7 +128,7 @@ extension Sender {
         _ number: UInt64, _ connection: UInt64, _ slot: StreamSlot, sentAt: MonotonicTime
     ) {
         if let response = connections[connection]?.cancel(slot) { return settle(number, response) }
-        // One that answers nothing is left, even if it answers PINGs.
+        // A connection that answers no pushes is abandoned, even if it answers PINGs.
         if !queue.hasAnswered(connection, since: sentAt) { connections[connection]?.close() }
         settle(number, .unknown, .timeout)
     }

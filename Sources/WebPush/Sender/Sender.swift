@@ -2,7 +2,8 @@ internal import Glibc
 internal import HTTP2
 package import Network
 
-/// Sends pushes to push services over kept connections, HTTP/2 where the service offers it, on one event loop.
+/// Sends pushes to push services over persistent connections, with HTTP/2 where the service offers it, on one event
+/// loop.
 ///
 /// Confined to the loop. Every push gets exactly one outcome within ``SenderSettings/pushTimeout``. ``SendQueue`` decides
 /// what to do; this class does it.
@@ -34,11 +35,11 @@ package final class Sender {
     var queue: SendQueue
     var connections: [UInt64: PushConnection] = [:]
     var connectionsOpened: UInt64 = 0
-    /// Made for the first connection: reading the authorities takes a while.
+    /// Created for the first connection, because reading the authorities takes a while.
     var tls: TLSClientContext?
     var entries: [UInt64: Entry] = [:]
     var lastPush: UInt64 = 0
-    /// All pushes in order of arrival, so of deadlines.
+    /// All pushes in order of arrival, which is also the order of their deadlines.
     var deadlines = Line<UInt64>()
     var deadlineTimer: Timer?
     var checkTimer: Timer?
@@ -52,22 +53,22 @@ package final class Sender {
         let push: Push
         let completion: (Outcome) -> Void
         let deadline: MonotonicTime
-        /// Where and when it was sent; nil while it is queued.
+        /// Where and when the push was sent; nil while it is queued.
         var request: (connection: UInt64, slot: StreamSlot, at: MonotonicTime)?
-        /// How often it was sent again.
+        /// How many times the push was sent again.
         var moves = 0
     }
 
-    /// How many pushes are encrypted before other work of the loop gets its turn: about a millisecond.
+    /// How many pushes are encrypted, in about a millisecond, before the loop's other work gets its turn.
     static let startsPerTurn = 8
 
     /// Creates a sender without connections.
     ///
-    /// Only on `loop`.
+    /// Call it only on `loop`.
     ///
     /// - Parameters:
     ///   - tokens: Shared by all senders of the process.
-    ///   - hosts: Checked for each push: a subscription may be older than the rule.
+    ///   - hosts: Checked for each push, because a subscription may be older than the rule.
     ///   - epochSeconds: The date, in seconds since 1970.
     ///   - random: A number in 0 ..< 1, for back-off.
     package init(
@@ -110,16 +111,16 @@ package final class Sender {
 
     /// Sends a push and waits for its outcome.
     ///
-    /// Only on the loop.
+    /// Call it only on the loop.
     package func send(_ push: Push) async -> Outcome {
         await withCheckedContinuation { continuation in
             send(push) { continuation.resume(returning: $0) }
         }
     }
 
-    /// Refuses new pushes, waits until `deadline` for outstanding answers, and closes all connections.
+    /// Refuses new pushes, waits until `deadline` for outstanding responses, and closes all connections.
     ///
-    /// Pushes without an answer by then get ``Unreachable/Cause/shuttingDown``. Only on the loop.
+    /// Pushes without a response by then get ``Unreachable/Cause/shuttingDown``. Call it only on the loop.
     package func stop(deadline: Duration) async {
         isStopping = true
         if stopTimer == nil {
@@ -129,14 +130,14 @@ package final class Sender {
         }
         await withCheckedContinuation { continuation in
             onStopped.append { continuation.resume() }
-            // Not at once: the caller's continuation must not resume inside its own creation.
+            // Deferred, because the caller's continuation must not resume while it is being created.
             loop.atTurnEnd { [self] in stopIfDone() }
         }
     }
 
     /// The sender's counters and current state.
     ///
-    /// Only on the loop.
+    /// Use it only on the loop.
     package var statistics: SenderStatistics {
         var snapshot = counters
         snapshot.connectionsOpen = connections.count

@@ -1,10 +1,10 @@
 package import Network
 
-/// All limits and timeouts of a ``Sender``, each per sender, so per event loop.
+/// All limits and timeouts of a ``Sender``; each applies per sender, and thus per event loop.
 package struct SenderSettings: Sendable {
     /// The maximum number of connections to one host and port.
     package var connectionsPerHostMax = 4
-    /// The maximum number of connections.
+    /// The maximum total number of connections.
     package var connectionsMax = 64
     /// The maximum number of concurrent requests on a connection with HTTP/2, even if the server allows more.
     package var streamsPerConnectionMax = 100
@@ -14,27 +14,27 @@ package struct SenderSettings: Sendable {
     package var queuedMax = 10_000
     /// The maximum size of queued pushes, in bytes of payloads and endpoints.
     package var queuedBytesMax = 32 << 20
-    /// The maximum number of queued pushes for one host and port, so that one that stalls leaves room for others.
+    /// The maximum number of queued pushes for one host and port, so that a stalled host leaves room for others.
     package var queuedPerHostMax = 8_000
-    /// The time from ``Sender/send(_:completion:)`` to the answer, including queueing.
+    /// The time limit from ``Sender/send(_:completion:)`` to the response, including queueing.
     package var pushTimeout = Duration.seconds(10)
-    /// The time for name resolution, connection and TLS handshake.
+    /// The time limit for name resolution, connecting and the TLS handshake.
     package var connectTimeout = Duration.seconds(5)
-    /// How long a service that owes answers may be silent before it gets a PING and no new pushes.
+    /// How long a service may be silent while responses are outstanding before it gets a PING and no new pushes.
     package var silenceBeforePing = Duration.seconds(2)
-    /// How long a service that owes answers may be silent before its connection is closed.
+    /// How long a service may be silent while responses are outstanding before its connection is closed.
     package var silenceMax = Duration.seconds(5)
-    /// How long a connection without pushes is kept: shorter than firewalls remember it.
+    /// How long a connection without pushes is kept; firewalls remember it for longer.
     package var idleMax = Duration.seconds(110)
-    /// How often silent and idle connections are looked for.
+    /// How often to check for silent and idle connections.
     package var checkInterval = Duration.milliseconds(500)
-    /// How often a push that the service did not process is sent again.
+    /// How many times a push that the service did not process is sent again.
     package var movesMax = 5
-    /// After this many consecutive failures to connect, pushes to a host fail immediately for a while.
+    /// The number of consecutive failures to connect after which pushes to a host fail immediately for a while.
     package var failuresBeforeRefusing = 3
-    /// How long pushes to such a host fail; doubles with each further failure.
+    /// How long pushes to a host fail immediately after failures to connect; doubles with each further failure.
     package var backOffBase = Duration.milliseconds(250)
-    /// The longest time for which pushes to such a host fail.
+    /// The longest time for which pushes to a host fail immediately.
     package var backOffMax = Duration.seconds(60)
     /// The proxy for connections; `nil` for none, whatever the environment says.
     package var proxy: ConnectProxy?

@@ -1,6 +1,6 @@
 /// A sender's counters since its creation and its current state.
 package struct SenderStatistics: Sendable, Equatable {
-    /// Open connections, including those being made.
+    /// Open connections, including those being established.
     package var connectionsOpen = 0
     /// Connections attempted in total.
     package var connectionsOpened: UInt64 = 0
@@ -12,10 +12,10 @@ package struct SenderStatistics: Sendable, Equatable {
     package var accepted: UInt64 = 0
     /// Refused pushes, by kind.
     package var rejected: [Rejection.Kind: UInt64] = [:]
-    /// Pushes without an answer, by cause.
+    /// Pushes without a response, by cause.
     package var unreachable: [Unreachable.Cause: UInt64] = [:]
 
-    /// Zero counters.
+    /// Creates counters that are all zero.
     package init() {}
 
     mutating func count(_ outcome: Outcome) {

@@ -2,19 +2,19 @@ internal import Network
 
 /// Which push services a relay sends to.
 ///
-/// Endpoints come from whoever registers a device. Without a rule the relay could be made to send requests to any
+/// Endpoints come from anyone who registers a device. Without a rule, they could make the relay send requests to any
 /// host that it can reach.
 package struct HostRule: Hashable, Sendable {
     /// What the rule allows a request to do.
     package enum Permission: Hashable, Sendable {
         /// Connect to public addresses.
         case publicAddresses
-        /// Connect to any address: the operator named host and port.
+        /// Connect to any address: the operator configured the host and port.
         case anyAddress
     }
 
     private var names: Set<String> = []
-    /// Each with its leading dot.
+    /// The allowed suffixes, each with its leading dot.
     private var suffixes: Set<String> = []
     private var addresses: Set<Address> = []
     private var allowsAnyName = false
@@ -40,10 +40,10 @@ package struct HostRule: Hashable, Sendable {
         }
     }
 
-    /// Allows the known services and more.
+    /// Allows the known services and further hosts.
     ///
-    /// - Parameter more: Each of `name` and `*.suffix` (port 443 at public addresses), `host:port` (any address), and
-    ///   `any` (any name, port 443 at public addresses).
+    /// - Parameter more: Entries of the form `name` or `*.suffix` (port 443 at public addresses), `host:port` (any
+    ///   address), or `any` (any name, port 443 at public addresses).
     /// - Throws: ``HostRuleError`` with the first entry that isn't one of these.
     package init(more: some Sequence<String>) throws(HostRuleError) {
         self.init()
@@ -108,7 +108,7 @@ package struct HostRule: Hashable, Sendable {
     }
 }
 
-/// An entry of a list of hosts that isn't understood.
+/// An invalid entry in a list of hosts.
 package struct HostRuleError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The entry.
     package let entry: String

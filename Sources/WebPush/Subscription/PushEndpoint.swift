@@ -3,14 +3,14 @@ package import Network
 
 /// The URL of a push resource (RFC 8030, section 5), to which messages for one subscription are sent.
 ///
-/// Whoever knows it can reach the device, so descriptions show only the host and the beginning of its hash.
+/// Anyone who knows it can reach the device, so descriptions show only the host and the beginning of the URL's hash.
 /// The accepted syntax is narrower than a URL's, so that no other parser can find another host in it.
 package struct PushEndpoint: Sendable {
     /// The longest endpoint, in bytes.
     package static let bytesMax = 2_048
     /// The number of hash characters in a description.
     package static let shownHashCount = 8
-    /// The port of endpoints that name none.
+    /// The default port of an endpoint.
     package static let usualPort: UInt16 = 443
 
     /// The URL, unchanged.
@@ -22,7 +22,7 @@ package struct PushEndpoint: Sendable {
 
     private static let scheme = "https://"
 
-    /// Parses an endpoint; doesn't ask whether its host is allowed.
+    /// Parses an endpoint; doesn't check whether its host is allowed.
     package init(_ url: String) throws(SubscriptionRefusal) {
         guard url.utf8.count <= Self.bytesMax else { throw .endpointTooLong }
         guard url.hasPrefix(Self.scheme) else { throw .notHTTPS }
@@ -47,7 +47,7 @@ package struct PushEndpoint: Sendable {
         return port == Self.usualPort ? name : "\(name):\(port)"
     }
 
-    /// What follows the authority: path and query, unchanged.
+    /// The path and query, unchanged.
     package var path: String {
         let rest = url.dropFirst(Self.scheme.count)
         return String(rest[(rest.firstIndex(of: "/") ?? rest.endIndex)...])
@@ -68,7 +68,7 @@ package struct PushEndpoint: Sendable {
     /// The address if the host is an IP address.
     package var literalAddress: SocketAddress? { SocketAddress(ip: host, port: port) }
 
-    /// Excludes white space, control and non-ASCII characters, and those that parsers of URLs repair.
+    /// Excludes white space, control and non-ASCII characters, and characters that URL parsers repair.
     private static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "\\"), UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"),

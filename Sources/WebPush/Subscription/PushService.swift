@@ -1,10 +1,10 @@
-/// A push service as far as its host tells, for answers and metrics.
+/// A push service, as identified by its host, for responses and metrics.
 package enum PushService: String, Hashable, Sendable, CaseIterable {
     case apple
     case google
     case mozilla
     case microsoft
-    /// Any other, such as ntfy's or Nextcloud's.
+    /// Any other service, such as ntfy or Nextcloud.
     case other
 
     /// The service at a host in lower case.

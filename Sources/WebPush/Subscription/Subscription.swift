@@ -13,7 +13,7 @@ package struct Subscription: Hashable, Sendable, CustomStringConvertible {
 
     /// Validates the members of a browser's `PushSubscription`.
     ///
-    /// - Throws: ``SubscriptionRefusal``, which names the first wrong field.
+    /// - Throws: ``SubscriptionRefusal``, which identifies the first invalid field.
     package init(
         endpoint: String, p256dh: String, auth: String, allowed rule: HostRule
     ) throws(SubscriptionRefusal) {

@@ -4,9 +4,9 @@ package enum SubscriptionRefusal: Error, Hashable, Sendable, CaseIterable {
     case notHTTPS
     /// The endpoint is longer than ``PushEndpoint/bytesMax``.
     case endpointTooLong
-    /// The endpoint has characters that URLs can't have, or no path.
+    /// The endpoint contains characters that URLs can't contain, or has no path.
     case endpointFormat
-    /// The endpoint has a user name or password.
+    /// The endpoint contains a user name or password.
     case userInfo
     /// The endpoint has a fragment.
     case fragment
@@ -23,14 +23,14 @@ package enum SubscriptionRefusal: Error, Hashable, Sendable, CaseIterable {
     /// `auth` isn't base64url of 16 bytes.
     case authSize
 
-    /// The field of a `PushSubscription` that is wrong.
+    /// The invalid field of a `PushSubscription`.
     package enum Field: String, Sendable, CaseIterable {
         case endpoint
         case p256dh = "keys.p256dh"
         case auth = "keys.auth"
     }
 
-    /// The field that is wrong.
+    /// The invalid field.
     package var field: Field {
         switch self {
         case .notHTTPS, .endpointTooLong, .endpointFormat, .userInfo, .fragment, .host, .port,
@@ -43,20 +43,20 @@ package enum SubscriptionRefusal: Error, Hashable, Sendable, CaseIterable {
 }
 
 extension SubscriptionRefusal: CustomStringConvertible {
-    /// A message to follow the name of the field; contains nothing of the subscription.
+    /// A message to follow the name of the field; contains no part of the subscription.
     package var description: String {
         switch self {
         case .notHTTPS: "must begin with https://"
-        case .endpointTooLong: "must have at most \(PushEndpoint.bytesMax) bytes"
+        case .endpointTooLong: "must be at most \(PushEndpoint.bytesMax) bytes long"
         case .endpointFormat: "must be a URL with a path, in printable ASCII characters"
         case .userInfo: "must not have a user name or password"
         case .fragment: "must not have a fragment"
         case .host: "must have a host name or an IP address"
         case .port: "must have a port from 1 to 65535, or none"
         case .hostNotAllowed: "is at a push service that the relay's operator does not allow"
-        case .publicKeyFormat: "must be base64url of a P-256 public key of 65 bytes that begins with 04"
+        case .publicKeyFormat: "must be a P-256 public key in base64url: 65 bytes that begin with 04"
         case .publicKeyNotOnCurve: "is not a point on the curve P-256"
-        case .authSize: "must be base64url of \(SubscriptionKeys.authBytes) bytes"
+        case .authSize: "must be \(SubscriptionKeys.authBytes) bytes in base64url"
         }
     }
 }

@@ -8,7 +8,7 @@ package final class VAPIDKey: Sendable {
     package let publicKey: [UInt8]
     /// The public key in base64url: the page's `applicationServerKey`, and `k` in the header.
     package let publicKeyText: String
-    /// Names the key: 16 hexadecimal digits of the public key's SHA-256.
+    /// Identifies the key: 16 hexadecimal digits of the public key's SHA-256.
     package let keyID: String
     private let key: P256PrivateKey
 
@@ -21,13 +21,13 @@ package final class VAPIDKey: Sendable {
         }.joined()
     }
 
-    /// Makes a new key.
+    /// Generates a new key.
     package convenience init() {
         var generator = SystemRandomNumberGenerator()
         self.init(using: &generator)
     }
 
-    /// Makes a new key from a generator.
+    /// Generates a new key from a random number generator.
     package convenience init(using generator: inout some RandomNumberGenerator) {
         let scalar = P256.randomScalar(using: &generator)
         guard let key = P256PrivateKey(scalar: scalar), let publicKey = P256.publicKey(of: scalar) else {
@@ -38,7 +38,7 @@ package final class VAPIDKey: Sendable {
 
     /// Reads a private key: base64url of 32 bytes, as the `web-push` tools print it, or PEM.
     ///
-    /// - Throws: ``VAPIDKeyError``, which contains nothing of the text.
+    /// - Throws: ``VAPIDKeyError``, which contains none of the text.
     package convenience init(_ text: String) throws(VAPIDKeyError) {
         let bytes = Array(text.utf8)
         if let scalar = Base64.decode(bytes), scalar.count == P256.scalarBytes {
@@ -59,7 +59,7 @@ package final class VAPIDKey: Sendable {
         self.init(key, publicKey: publicKey)
     }
 
-    /// The private key in base64url, to store it; never log it.
+    /// The private key in base64url, for storage; never log it.
     package var privateKeyText: String { Base64.urlText(key.scalar) }
 
     /// Signs with ES256: r and s, 64 bytes in total.
@@ -78,7 +78,7 @@ extension VAPIDKey: CustomStringConvertible, CustomDebugStringConvertible, Custo
     package var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
 }
 
-/// Why a text isn't usable as a VAPID key; descriptions contain nothing of the text.
+/// Why text can't be used as a VAPID key; descriptions contain none of it.
 package enum VAPIDKeyError: Error, Hashable, Sendable, CaseIterable, CustomStringConvertible {
     /// Neither base64url of 32 bytes nor PEM.
     case format
@@ -109,12 +109,12 @@ package enum VAPIDKeyError: Error, Hashable, Sendable, CaseIterable, CustomStrin
     /// A message for the operator.
     package var description: String {
         switch self {
-        case .format: "is neither base64url of a private key of 32 bytes nor a private key in PEM"
-        case .outOfRange: "has 32 bytes that are not a private key of the curve P-256"
+        case .format: "is neither a private key of 32 bytes in base64url nor a private key in PEM"
+        case .outOfRange: "is not a valid P-256 private key"
         case .encrypted: "is encrypted with a password; use a key without one"
         case .notPrivateKey: "is PEM but not a private key"
         case .unreadable: "looks like a private key, but can't be read; was it cut short?"
-        case .wrongCurve: "is a key of another kind; Web Push needs the curve P-256"
+        case .wrongCurve: "is not a P-256 key, which Web Push requires"
         case .inconsistent: "is damaged: its private and public halves don't match"
         }
     }

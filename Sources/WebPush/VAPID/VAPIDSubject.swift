@@ -6,10 +6,10 @@ package struct VAPIDSubject: Hashable, Sendable, CustomStringConvertible {
     package let text: String
 
     private static let countMax = 255
-    /// Domains that no mail or page can be at.
+    /// Domains where no mail or web page can be reached.
     private static let unreachable = ["localhost", "invalid", "local"]
 
-    /// Validates a subject as Apple does, which refuses pushes with others (403 `BadJwtToken`).
+    /// Validates a subject as Apple does, which refuses pushes with an invalid one (403 `BadJwtToken`).
     package init(_ text: String) throws(VAPIDSubjectError) {
         guard text.utf8.count <= Self.countMax, text.utf8.allSatisfy(Self.isAllowed) else {
             throw .characters
@@ -41,7 +41,7 @@ package struct VAPIDSubject: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Why a text isn't usable as a subject.
+/// Why text can't be used as a subject.
 package enum VAPIDSubjectError: Error, Hashable, Sendable, CaseIterable, CustomStringConvertible {
     case scheme
     case characters
@@ -52,10 +52,10 @@ package enum VAPIDSubjectError: Error, Hashable, Sendable, CaseIterable, CustomS
     package var description: String {
         switch self {
         case .scheme: "must begin with mailto: or https://"
-        case .characters: "must not have spaces, quotes, angle brackets or more than 255 characters"
-        case .mailAddress: "must have one mail address after mailto:"
+        case .characters: "must not contain spaces, quotes or angle brackets, or exceed 255 characters"
+        case .mailAddress: "must have exactly one email address after mailto:"
         case .domain:
-            "must have a domain that others can reach, not localhost or an address; Apple refuses those"
+            "must have a publicly reachable domain; Apple refuses localhost and IP addresses"
         }
     }
 }

@@ -5,7 +5,7 @@ internal import JSON
 struct VAPIDToken: Sendable {
     /// The value of the header `Authorization`.
     let authorization: String
-    /// When it expires, in seconds since 1970.
+    /// When the token expires, in seconds since 1970.
     let expiry: Int64
 
     /// How long a token is valid: half of what RFC 8292 allows, since clocks differ.

@@ -1,10 +1,10 @@
 internal import Network
 
-/// Issues the tokens of a relay, each for one key and push service, and reuses them.
+/// Issues and reuses a relay's tokens, each for one key and push service.
 ///
-/// Shared by all senders of the process, because Apple wants no more than one new token per hour.
+/// Shared by all senders of the process, because Apple allows no more than one new token per hour.
 package final class VAPIDTokenSource: Sendable {
-    /// The maximum number of tokens kept; services beyond share the rest of the places.
+    /// The maximum number of tokens kept; at the limit, the older half is dropped.
     package static let keptMax = 512
 
     private struct Recipient: Hashable {
@@ -41,7 +41,7 @@ package final class VAPIDTokenSource: Sendable {
     /// The number of tokens kept.
     package var count: Int { kept.withLock { $0.count } }
 
-    /// Drops the older half, so that a token costs little on average however many origins there are.
+    /// Drops the older half, so that a token costs little on average, however many origins there are.
     private static func makeRoom(in kept: inout [Recipient: VAPIDToken]) {
         let expiries = kept.values.map(\.expiry).sorted()
         let median = expiries[expiries.count / 2]

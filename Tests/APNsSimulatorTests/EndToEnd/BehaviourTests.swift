@@ -69,7 +69,7 @@ struct BehaviourTests {
         let start = clock.now
         #expect(try await simulator.push(to: "d2").status == 200)
         #expect(clock.now - start >= .milliseconds(300))
-        // With a limit below the latency only the rule's push can be answered.
+        // Only the push that matches the rule can be answered within its time limit, which is below the latency.
         try await simulator.control("PUT", "/limits", #"{"latency":"60s"}"#)
         #expect(try await simulator.push(to: "d1", maxSeconds: 20).status == 200)
         #expect(try await simulator.push(to: "d2", maxSeconds: 0.5).curl == 28)

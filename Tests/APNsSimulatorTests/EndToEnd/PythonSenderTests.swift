@@ -4,7 +4,7 @@ import Foundation
 import JSON
 import Testing
 
-/// Needs packages of Python, which `Tests/WebPush/run` installs.
+/// Needs Python packages, which `Tests/WebPush/run` installs.
 @Suite(
     "Other senders", .timeLimit(.minutes(2)),
     .enabled(if: ProcessInfo.processInfo.environment["RELAY_TEST_HTTP_ECE"] != nil))

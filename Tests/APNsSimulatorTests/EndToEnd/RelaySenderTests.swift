@@ -5,7 +5,7 @@ import Network
 import Testing
 import WebPush
 
-/// The relay's sender against the simulator, which shares no code with it but the primitives of libcrypto.
+/// Runs the relay's sender against the simulator; the two share only libcrypto's primitives.
 @Suite("The relay's sender", .timeLimit(.minutes(2)))
 struct RelaySenderTests {
     /// The origins of the real services.
@@ -15,9 +15,9 @@ struct RelaySenderTests {
         .microsoft: "https://wns2-par02p.notify.windows.com", .unifiedpush: "https://ntfy.sh",
     ]
 
-    /// Sends messages to a subscription one after the other.
+    /// Sends messages to a subscription, one after the other.
     ///
-    /// - Parameter proxy: The port of a proxy that leads everything to the simulator.
+    /// - Parameter proxy: The port of a proxy that routes everything to the simulator.
     private func send(
         _ texts: [String], to made: JSON.Value, of simulator: RunningSimulator, key: VAPIDKey = VAPIDKey(),
         proxy: UInt16? = nil

@@ -5,7 +5,7 @@ import Testing
 struct SimulatedActivityTests {
     private var state = SimulatorState(SimulatorState.Start())
 
-    /// The reason that the simulator gives for a push; nil if it accepts it.
+    /// The simulator's reason for refusing a push; nil if it accepts the push.
     private mutating func answer(
         _ type: String, _ aps: String, token: String = "ab",
         id: String = "123e4567-e89b-12d3-a456-426614174000"

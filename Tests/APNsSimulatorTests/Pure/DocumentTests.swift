@@ -15,7 +15,7 @@ struct DocumentTests {
         text = try String(contentsOf: root, encoding: .utf8)
     }
 
-    /// The names in backquotes in the first column of the table after a mark.
+    /// The names in backticks in the first column of the table after a mark.
     private func names(behind mark: String) throws -> Set<String> {
         let start = try #require(text.range(of: "<!-- \(mark) -->\n")).upperBound
         let rows = text[start...].split(separator: "\n", omittingEmptySubsequences: false).prefix {
@@ -81,7 +81,7 @@ struct DocumentTests {
         }
     }
 
-    /// The fields listed in the refusal of an unknown one.
+    /// The known fields that the error for an unknown field lists.
     private func fields(in problem: ControlError?) throws -> Set<String> {
         let list = try #require(problem?.sentence.components(separatedBy: "; known fields: ").last)
         return Set(list.components(separatedBy: ", "))

@@ -59,7 +59,7 @@ struct MessageOpenerTests {
         #expect(throws: Undecryptable.notAuthentic) { try MessageOpener.open(push.body, for: other) }
     }
 
-    /// Opens a record with any delimiter and padding, sealed with the keys of the vector.
+    /// Seals a record with any delimiter and padding, using the test vector's keys, and opens it.
     private func sealed(_ record: [UInt8]) throws -> Result<[UInt8], Undecryptable> {
         let key = try #require(Base64URL.decode("oIhVW04MRdy2XN9CiKLxTg"))
         let nonce = try #require(Base64URL.decode("4h_95klXJ5E_qnoN"))

@@ -12,7 +12,7 @@ struct PayloadTests {
         }
     }
 
-    /// Validates a push of a type with a payload.
+    /// A push of the given type and payload.
     private static func push(_ type: PushType, _ payload: String) -> PushFixture {
         var push = PushFixture()
         push.set("apns-push-type", type.rawValue)

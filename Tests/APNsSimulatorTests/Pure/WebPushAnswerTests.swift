@@ -137,7 +137,7 @@ struct WebPushAnswerTests {
                 default: .refused
                 }
             #expect(rejection.kind == wanted, "\(fault)")
-            // The relay knows no reason of a fault that it can't make, nor the texts of three vendors.
+            // The relay doesn't know the reasons for faults that it can't cause, nor the texts of three vendors.
             let hasReason = vendor == .apple && ![.gone, .method].contains(fault)
             if hasReason { #expect(rejection.reason != nil, "\(fault)") }
         }

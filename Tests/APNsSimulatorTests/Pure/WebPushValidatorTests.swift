@@ -21,7 +21,7 @@ struct WebPushValidatorTests {
 
     private func fault(_ change: Change) throws -> WebPushFault? { try fault(.mozilla, change) }
 
-    /// Makes a closure of an argument list sendable.
+    /// Lets an argument list contain a sendable closure.
     private static func edit(_ change: @escaping Change) -> Change { change }
 
     @Test("A valid push is accepted by every vendor", arguments: WebPushVendor.allCases)

@@ -14,7 +14,7 @@ actor Printout {
     init(of handle: FileHandle) {
         let (stream, continuation) = AsyncStream.makeStream(of: String.self)
         self.stream = stream
-        // A thread, not the handle's handler: with programs that end at once those crash in libdispatch now and then.
+        // A thread, not the handle's handler, which sometimes crashes in libdispatch when a program exits at once.
         Thread.detachNewThread {
             var bytes: [UInt8] = []
             while true {
@@ -38,7 +38,7 @@ actor Printout {
         throw Ended(description: "the program ended; it had printed:\n" + seen.joined(separator: "\n"))
     }
 
-    /// Waits for the end.
+    /// Waits until the output ends.
     func rest() async {
         for await line in stream { seen.append(line) }
     }

@@ -51,14 +51,14 @@ struct PushFixture {
         if let value { headers.append((name, value)) }
     }
 
-    /// The push as delivered by HTTP/2.
+    /// The push as HTTP/2 delivers it.
     var request: PushRequest {
         var fields = HeaderFields()
         for (name, value) in headers { fields.append(name: name, value: value) }
         return PushRequest(ServerRequest(fields: fields, body: Array(payload.utf8)))
     }
 
-    /// The push as recorded.
+    /// The push as the simulator records it.
     func recorded(_ stream: Int32 = 1) -> PushRecord.Push {
         .apns(
             APNsPush(

@@ -6,7 +6,7 @@ import Testing
 
 /// curl's result for a push.
 struct PushAnswer {
-    /// curl's own exit status: 0 when there was an answer.
+    /// curl's own exit status: 0 if it received a response.
     let curl: Int32
     var status = 0
     var headers: [String: String] = [:]
@@ -22,7 +22,7 @@ extension RunningSimulator {
     static let payload =
         #"{"aps":{"alert":{"title":"Hello","body":"World"},"sound":"default"},"sessionID":"ses_1"}"#
 
-    /// Sends a push with curl; omits headers with an empty value.
+    /// Sends a push with curl; omits headers that have an empty value.
     func push(
         _ payload: String = payload, to token: String = deviceToken,
         in environment: PushEnvironment = .production,
@@ -61,14 +61,14 @@ extension RunningSimulator {
         return answer
     }
 
-    /// Calls the control API with curl and returns the answer, whatever its status.
+    /// Calls the control API with curl and returns the response, regardless of its status.
     @discardableResult
     func control(_ method: String, _ path: String, _ body: String? = nil) async throws -> JSON.Value {
         let text = try await controlText(method, path, body)
         return try JSON.parse(Array(text.utf8), maxBytes: 1 << 26)
     }
 
-    /// Like ``control(_:_:_:)``, but returns the text.
+    /// Calls the control API as ``control(_:_:_:)`` does, but returns the text.
     func controlText(_ method: String, _ path: String, _ body: String? = nil) async throws -> String {
         let result = try await Tool.curl.run(
             ["-sS", "-m", "35", "-X", method] + (body.map { ["-d", $0] } ?? []) + [controlURL + path])

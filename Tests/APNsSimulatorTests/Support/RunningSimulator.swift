@@ -28,7 +28,7 @@ final class RunningSimulator: Sendable {
             environment: ["PATH": "/usr/bin:/bin", "TMPDIR": directory.path],
             output: pipe.fileHandleForWriting.fileDescriptor, errors: pipe.fileHandleForWriting.fileDescriptor
         )
-        // The end of what it prints is seen when nobody can write any more.
+        // The output only ends when no process has the pipe open for writing.
         try pipe.fileHandleForWriting.close()
         printout = Printout(of: pipe.fileHandleForReading)
         end = Task { [process, hasEnded] in
@@ -51,7 +51,7 @@ final class RunningSimulator: Sendable {
             "apns-simulator")
     }
 
-    /// Runs the program to completion, for commands that don't serve.
+    /// Runs the program to completion, for commands that exit by themselves.
     static func run(_ arguments: [String]) async throws -> ChildProcess.Result {
         try await ChildProcess.finished(program.path, arguments)
     }

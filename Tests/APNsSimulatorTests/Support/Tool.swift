@@ -15,7 +15,7 @@ enum Tool: String {
         }
     }
 
-    /// The Debian package that contains it.
+    /// The Debian package that contains the program.
     var package: String {
         switch self {
         case .curl: "curl"

@@ -30,7 +30,7 @@ struct WebPushFixture {
     /// Replaces the value of `Authorization`.
     var authorization: String?
 
-    /// A sender with its key pair.
+    /// An application server with its key pair.
     struct Sender {
         let key: P256PrivateKey?
         let publicKey: [UInt8]
@@ -98,7 +98,7 @@ struct WebPushFixture {
             Array(plaintext.utf8), for: try SubscriptionKeys(p256dh: p256dh, auth: auth))
     }
 
-    /// The push as recorded.
+    /// The push as the simulator records it.
     func recorded(
         _ outcome: PushOutcome = .answered(status: 201, reason: nil), at time: Int64 = 0
     ) -> PushRecord {

@@ -1,4 +1,4 @@
-"""TLS handshakes, each on a connection that is closed at once. Nothing costs a server more processor time."""
+"""TLS handshakes, each on a connection that is then closed. Nothing costs a server more processor time."""
 
 from suite.case import Case
 from suite.programs import tls

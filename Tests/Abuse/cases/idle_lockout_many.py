@@ -1,4 +1,4 @@
-"""The same from so many addresses that none has more connections than an honest client."""
+"""Idle connections that fill the server, from so many addresses that none has more of them than an honest client."""
 
 from suite.case import Case
 from suite.idle import occupy

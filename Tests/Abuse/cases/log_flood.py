@@ -1,4 +1,4 @@
-"""Two connections that request a path that doesn't exist, as fast as they can. Servers log each refusal."""
+"""Two connections that request a nonexistent path as fast as they can. Servers log each refusal."""
 
 from suite.case import Case, Missed, addresses
 from suite.crowd import Crowd
@@ -6,7 +6,7 @@ from suite.crowd import Crowd
 CASE = Case("log flood: 404s on 2 connections", longest_ms=1_000, growth_mib=16, log_kib=8)
 REQUESTS = b"GET /missing HTTP/1.1\r\nHost: localhost\r\n\r\n" * 400
 ANSWER = b"HTTP/1.1 404 "
-LEAST = 1_000  # answers a second; fewer would not be a flood
+LEAST = 1_000  # responses per second; fewer would not be a flood
 
 
 def attack(target, seconds):
@@ -17,7 +17,7 @@ def attack(target, seconds):
         rest, offset = connection.state or (b"", 0)
         data = rest + data
         answers += data.count(ANSWER)
-        # An answer's first line may be cut; what remains is too short to be counted twice.
+        # A response's first line may be cut off; what remains is too short to be counted twice.
         connection.state = (data[1 - len(ANSWER):], offset)
 
     def writable(connection):

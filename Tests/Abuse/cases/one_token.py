@@ -1,4 +1,4 @@
-"""One device token under many secrets: all of them push to the same phone as fast as they can."""
+"""One device token under many secrets, all of which push to the same phone as fast as they can."""
 
 import http.client
 import json
@@ -6,12 +6,12 @@ import time
 
 from suite.case import Case, Missed
 
-PUSHES = 120  # a minute, to one device
-SECRETS = 16  # a day, for one device
-# The relays of other cases and of ./dev bench have higher limits.
+PUSHES = 120  # per minute, to one device
+SECRETS = 16  # per day, for one device
+# The relays in other cases and in ./dev bench have higher limits.
 CASE = Case(
     "one token under many secrets", longest_ms=1_000, growth_mib=32, nginx=False,
-    # Events that are accepted have a line each. The limits that bound them are out of reach in these runs.
+    # Accepted events have a log line each. The limits that bound them are never reached in these runs.
     log_kib=None,
     settings=(("RELAY_DEVICE_PUSHES_PER_MINUTE", str(PUSHES)), ("RELAY_DEVICE_SECRETS_PER_DAY", str(SECRETS))))
 TRIED = 300
@@ -40,7 +40,7 @@ def attack(target, seconds):
         asked += 1
         sent += answer.get("sent", 0)
     said = f"{len(registered)} of {TRIED} secrets registered, {sent:,} of {asked:,} pushes sent"
-    # The bucket fills meanwhile.
+    # Wait for the bucket to fill.
     allowed = PUSHES + PUSHES / 60 * (time.monotonic() - began) + 1
     if len(registered) > SECRETS or sent > allowed:
         raise Missed(f"{said}, more than {SECRETS} secrets or {allowed:.0f} pushes")

@@ -1,4 +1,4 @@
-"""Pipelined requests on many connections that read their answers, so the server always has work."""
+"""Pipelined requests on many connections whose responses are read, so the server always has work."""
 
 from suite.case import Case, addresses
 from suite.crowd import Crowd

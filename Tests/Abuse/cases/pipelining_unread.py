@@ -1,4 +1,4 @@
-"""Pipelined requests on many connections that never read an answer."""
+"""Pipelined requests on many connections that never read a response."""
 
 from suite.case import Case, addresses
 from suite.crowd import Crowd

@@ -1,4 +1,4 @@
-"""Slow heads and bodies: a byte at a time on many connections."""
+"""Slow headers and bodies: one byte at a time on many connections."""
 
 from suite.case import Case, addresses
 from suite.crowd import Crowd

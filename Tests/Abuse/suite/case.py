@@ -7,21 +7,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Case:
-    """One kind of attack and the limits that the relay must keep under it."""
+    """One kind of attack and the limits that the relay must stay within during it."""
 
     title: str
-    longest_ms: float  # the longest wait of a well-behaved client
+    longest_ms: float  # the longest time that a well-behaved client waits
     growth_mib: float  # growth of the relay's memory
     log_kib: float = 8  # growth of the relay's log per second; None for no limit
     tls: bool = False  # for the attacker and the well-behaved client
     settle: float = 1  # seconds of attack before the measurement begins
     nginx_factor: float = 0  # allows a longer wait: nginx's own times this factor
-    settings: tuple = ()  # further settings of the relay, as (name, value) pairs
-    nginx: bool = True  # whether to run the case against nginx, too
+    settings: tuple = ()  # further relay settings, as (name, value) pairs
+    nginx: bool = True  # whether to also run the case against nginx
 
 
 class Missed(Exception):
-    """The server allowed the attack more than it should; the message says what."""
+    """The server allowed the attack more than it should; the message gives the details."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Target:
 
     host: str
     port: int
-    connections: int  # limit of the server
-    per_address: int  # limit of the server
+    connections: int  # the server's limit
+    per_address: int  # the server's limit per address
     attacker: str  # path of the compiled tls.c
 
 
 def addresses(count):
-    """Addresses of loopback to attack from."""
+    """Returns loopback addresses to attack from."""
     return [f"127.0.1.{number}" for number in range(1, count + 1)]

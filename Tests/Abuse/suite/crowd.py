@@ -8,7 +8,7 @@ import time
 
 
 def allow_descriptors():
-    """Raises the limit of open files to its maximum and returns it."""
+    """Raises the limit on open files to its maximum and returns it."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return hard
@@ -30,13 +30,13 @@ class Crowd:
         self.selector = selectors.DefaultSelector()
         self.made = 0
         self.failed = 0
-        self.pace = pace  # connections a second, at most
+        self.pace = pace  # maximum connections per second
         self.missing = count
         self.connections = set()
         self.most = 0
 
     def run(self, seconds, tick=None, interval=0.1):
-        """Runs for so many seconds and calls `tick(crowd)` at intervals."""
+        """Runs for the given number of seconds and calls `tick(crowd)` at intervals."""
         began = time.monotonic()
         due = began
         while (now := time.monotonic()) < began + seconds:

@@ -8,7 +8,7 @@ PACE = 5_000  # connections per second; refused and closed ones are retried
 
 
 def occupy(target, seconds, count):
-    """Tries to hold every connection that the server has, from so many addresses."""
+    """Tries to occupy all of the server's connections, from `count` addresses."""
     def opened(connection):
         # After one request it looks like any client's keep-alive connection.
         connection.send(REQUEST)

@@ -1,4 +1,4 @@
-"""Runs one case against one server and measures waits and memory."""
+"""Runs one case against one server and measures latency and memory."""
 
 import asyncio
 import multiprocessing
@@ -13,7 +13,7 @@ from .case import Missed
 from .probe import Probe
 
 GRACE = 10  # seconds that the attacker may take to finish
-FAILED = ("failed", ["the attacker failed"])  # what is said and the problems
+FAILED = ("failed", ["the attacker failed"])  # the remark and the problems
 ATTACKER_NICENESS = 10  # so the kernel's scheduler favours the server and the client
 # Where Linux schedules by session (autogroup, see sched(7)), a nice value counts only within a session.
 AUTOGROUP = Path("/proc/self/autogroup")
@@ -36,7 +36,7 @@ class Figures:
 
 
 def measure(case, attack, server, target, certificate, seconds):
-    """Starts the attack, waits until it has settled, then measures for so many seconds."""
+    """Starts the attack, waits until it has settled, then measures for the given number of seconds."""
     memory = Memory(server.pid)
     context = ssl.create_default_context(cafile=certificate) if case.tls else None
     ours, theirs = multiprocessing.Pipe(duplex=False)

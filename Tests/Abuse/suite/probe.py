@@ -4,7 +4,7 @@ import asyncio
 import ssl
 import time
 
-INTERVAL = 0.025  # seconds between requests, whether or not earlier ones are answered
+INTERVAL = 0.025  # seconds between requests, whether or not earlier ones have been answered
 PATIENCE = 30  # seconds before a request counts as failed
 SOURCE = "127.0.9.9"
 REQUEST = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -19,7 +19,7 @@ class Probe:
         self.kept = None
 
     async def run(self, seconds, sample):
-        """Sends requests, alternately on a new and on a kept connection, and calls `sample` after each."""
+        """Sends requests, alternately on a new and on a kept-alive connection, and calls `sample` after each."""
         began = time.monotonic()
         asked = []
         number = 0

@@ -5,7 +5,7 @@ import subprocess
 
 from .case import addresses
 
-PATIENCE = 5  # seconds that it may run over its time
+PATIENCE = 5  # seconds that it may overrun
 
 
 def tls(target, mode, count, seconds):

@@ -2,7 +2,7 @@
 
 
 def problems(case, figures, nginx):
-    """The limits that the relay missed, in words."""
+    """Describes the limits that the relay missed."""
     found = []
     longest = max(case.longest_ms, case.nginx_factor * nginx.waits[-1] if nginx else 0)
     if figures.waits[-1] > longest:

@@ -15,7 +15,7 @@ HOST = "127.0.0.1"
 CONNECTIONS = 4_096  # a quarter of the relay's default, so that attackers fill the server quickly
 PER_ADDRESS = 256
 SPARE_DESCRIPTORS = 1_000
-WORKERS = 2  # event loops of the relay, and processes of nginx
+WORKERS = 2  # event loops in the relay, and nginx processes
 
 NGINX = """
 daemon off;
@@ -70,7 +70,7 @@ class Servers:
     def relay(self, case):
         """Starts a relay; returns the process and the target."""
         settings = {
-            "RELAY_CORE_DUMPS": "yes",  # or only root could see how much memory it takes
+            "RELAY_CORE_DUMPS": "yes",  # otherwise only root could see how much memory it uses
             "RELAY_LOOPS": str(WORKERS), "RELAY_CONNECTIONS_MAX": str(CONNECTIONS),
             "RELAY_CONNECTIONS_PER_ADDRESS_MAX": str(PER_ADDRESS), **dict(case.settings)}
         if case.tls:
@@ -91,7 +91,7 @@ class Servers:
         return server, self._target(tls_port if case.tls else port)
 
     def log_bytes(self, name):
-        """The size of a server's logs, which all cases share."""
+        """The total size of a server's logs, which all cases share."""
         return sum(file.stat().st_size for file in self.workplace.directory.glob(f"{name}*.log"))
 
     def _target(self, port):

@@ -42,7 +42,7 @@ struct OutcomeListTests {
     func pages() {
         var list = OutcomeList()
         #expect(list.add(Self.page(#"{"ok":true,"outcomes":[],"cursor":"0-0-0-"}"#)) == "0-0-0-")
-        #expect(list.isComplete && list.text(.plain).hasPrefix("Nothing has ended"))
+        #expect(list.isComplete && list.text(.plain).hasPrefix("No outcomes"))
         #expect(list.add(Self.page(#"{"ok":false,"code":"forbidden"}"#, status: 403)) == nil)
         #expect(list.add(Self.page("<html>")) == nil)
     }

@@ -50,7 +50,7 @@ struct AgentRequestTests {
         let tool = try #require(try captured("claude_PermissionRequest_mcp__t__elicit_form_addRules"))
         #expect(
             tool.text.contains("“Always” adds: every use of mcp__t__elicit_form in this project, for you"))
-        // A mode and directories for the whole session.
+        // "Always" isn't offered for a mode or for directories that apply to the whole session.
         #expect(try captured("claude_PermissionRequest_Bash")?.offer.actions == [.once, .reject])
         #expect(try captured("codex_PermissionRequest_Bash")?.offer.actions == [.once, .reject])
         let rule: JSON.Value = [
@@ -131,7 +131,7 @@ struct AgentRequestTests {
         let text = try #require(request(tool("Bash\nx", input, more))).text
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines[0] == "Bash⟨line break⟩x" && lines[1] == "In /x⟨line break⟩In /safe on desk on desk")
-        // Only the command, which comes after them.
+        // Only the command follows these two lines.
         #expect(lines.filter { $0.hasPrefix("In ") }.count == 2 && lines.firstIndex(of: "rm") == 4, "\(text)")
         #expect(text.contains(#"note: "n\nIn /safe on desk""#) && text.contains("a⟨line break⟩b: 1"))
     }

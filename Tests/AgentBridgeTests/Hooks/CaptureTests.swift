@@ -4,7 +4,7 @@ import Testing
 
 @testable import AgentBridge
 
-/// An input that an agent gave a hook, recorded in `captures`.
+/// A hook input from an agent, recorded in `captures`.
 struct Capture: Sendable {
     let agent: HookAgent
     let json: JSON.Value
@@ -26,7 +26,7 @@ struct Capture: Sendable {
             HookAgent.allCases.first { $0.rawValue.hasPrefix(name.prefix { $0 != "_" }) })
     }
 
-    /// The verdict on it: a type and a text, or why it stays silent.
+    /// The verdict on the input: a type and text, or the reason for staying silent.
     func verdict(showsCommands: Bool) throws -> (type: String, text: String, title: String) {
         switch HookVerdict.read(json, of: agent, showsCommands: showsCommands) {
         case .silent(let reason): return ("silent", reason, "")
@@ -39,7 +39,7 @@ struct Capture: Sendable {
 
 @Suite("Inputs recorded from the agents", .timeLimit(.minutes(2)))
 struct CaptureTests {
-    /// What a recorded input rings.
+    /// How a recorded input rings.
     struct Row: Sendable {
         let name: String
         /// The type, or `silent`.
@@ -55,7 +55,7 @@ struct CaptureTests {
         }
     }
 
-    /// Capture, type or silence, text or reason, and the text with `--show-commands` if it is another.
+    /// Capture, type or silence, text or reason, and the text with `--show-commands` if it differs.
     ///
     /// Claude Code 2.1.197, Codex 0.169.0, Gemini CLI 0.61.0.
     static let table = """

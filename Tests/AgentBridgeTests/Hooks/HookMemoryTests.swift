@@ -48,12 +48,12 @@ struct HookMemoryTests {
         ] {
             #expect(try played([name, name]) == [name, name])
         }
-        // The permission for the tool isn't the question that the tool then asks.
+        // The permission for the tool is not the same prompt as the question that the tool then asks.
         let names = [
             "claude_PermissionRequest_mcp__t__elicit_form_addRules", "claude_Notification_elicitation_dialog",
         ]
         #expect(try played(names) == names)
-        // Another run's prompt.
+        // The prompts belong to different runs.
         let others = ["claude_PermissionRequest_Bash", "claude_Notification_permission_prompt_plan"]
         #expect(try played(others) == others)
     }
@@ -101,7 +101,7 @@ struct HookMemoryTests {
         for _ in 0..<1_000 { #expect(memory.take(event, of: .claudeCode, now: 5) == .rings) }
         let later = 5 + Bounds.hookFloodWindow.inMilliseconds
         #expect(memory.take(end, of: .generic, now: later) == .rings)
-        // A clock that was set back silences nothing.
+        // No event is suppressed after the clock was set back.
         #expect(memory.take(end, of: .generic, now: 5 - Bounds.hookFloodWindow.inMilliseconds) == .rings)
     }
 

@@ -8,7 +8,7 @@ struct HookTests {
     struct Sample: Sendable, CustomTestStringConvertible {
         let agent: HookAgent
         let input: String
-        /// The type, session and texts; `nil` if it stays silent.
+        /// The expected type, session and texts; `nil` if the hook stays silent.
         let expected: String?
 
         init(_ agent: HookAgent, _ input: String, _ expected: String?) {
@@ -137,7 +137,7 @@ struct HookTests {
         try event(sample.agent, sample.input, showsCommands: showsCommands)?.ring(sample.agent, call: call)
     }
 
-    /// What two hooks of one agent ring as.
+    /// The identity by which the bridge recognizes an event that several hooks report.
     private func identity(_ agent: HookAgent, _ members: String) throws -> HookEvent.Identity {
         let start = agent == .codex ? Self.codex : Self.claude
         return try #require(try event(agent, "{\(start),\(members)}")).identity
@@ -183,7 +183,7 @@ struct HookTests {
         #expect(try end(#""prompt_id":"p1","#, "Done.") == .mark("p1\nDone."))
         #expect(try end(#""prompt_id":"p1","#, "Done, tested.") == .mark("p1\nDone, tested."))
         #expect(try end(#""prompt_id":"p2","#, "", "StopFailure") == .mark("p2\n"))
-        // Earlier versions name no prompt.
+        // Earlier versions don't report the prompt.
         #expect(try end("", "Done.") == .call)
     }
 

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Requests that wait for the phone", .timeLimit(.minutes(2)))
 struct OpenAskTests {
-    /// A directory that is removed after the test.
+    /// A directory that is removed when the test ends.
     private final class Place {
         let path = NSTemporaryDirectory() + "asks-" + UUID().uuidString
 
@@ -86,7 +86,7 @@ struct OpenAskTests {
         // The same command was run before.
         try write([use("1", "ls"), result("1"), use("2", "ls")])
         let transcript = ClaudeTranscript(asked)
-        // Also while the second runs after a Yes at the desk: there is no difference until its end.
+        // Also open while the second run is in progress after a Yes at the desk: the transcript only shows its end.
         #expect(transcript.state == .open)
         try write([use("1", "ls"), result("1"), use("2", "ls"), use("3", "pwd"), result("3"), "broken"])
         #expect(transcript.state == .open)

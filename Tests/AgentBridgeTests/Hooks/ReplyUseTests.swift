@@ -52,7 +52,7 @@ struct ReplyUseTests {
         world.state = .unknown
         #expect(try world.take(always, of: rule) == .takenOnce && world.log == ["once"])
         #expect(world.printed.count == 1 && !world.printed[0].contains("updatedPermissions"))
-        // What wasn't offered doesn't become less.
+        // An "always" that wasn't offered is refused instead of being reduced to "once".
         for name in ["claude_PermissionRequest_Bash", "claude_PermissionRequest_ExitPlanMode"] {
             #expect(try world.take(always, of: name) == .refused("not_offered"))
         }

@@ -6,7 +6,7 @@ import WebClient
 
 @testable import AgentBridge
 
-/// What the recorded streams don't show; `1.x-activity` and `2.x-activity` have the course of a run.
+/// Cases that the recorded streams don't cover; `1.x-activity` and `2.x-activity` show the course of a run.
 @Suite("States for Live Activities", .timeLimit(.minutes(2)))
 struct ActivityBoardTests {
     private let zero = MonotonicTime(nanoseconds: 1_000_000_000_000)
@@ -73,7 +73,7 @@ struct ActivityBoardTests {
         #expect(board.next(at(5)) != nil)
         #expect(board.update([:], at(6)) == [:])
         #expect(board.finish(one, .accepted(""), at(7)) == true)
-        // A failed run may go on for a moment, which is no new run.
+        // A failed run may go on for a moment; that isn't a new run.
         _ = board.update([one: Work(since: at(8))], at(8))
         _ = board.rang(Ring(type: .error, session: one, key: "k", title: "T", body: "B"), at(9))
         _ = board.update([one: Work(since: at(8))], at(30))

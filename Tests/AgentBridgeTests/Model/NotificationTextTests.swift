@@ -72,12 +72,12 @@ struct NotificationTextTests {
         let body = NotificationText.body(.complete, text: String(repeating: family, count: 141))
         #expect(body.hasSuffix("…"))
         #expect(body.dropLast().allSatisfy { String($0) == family })
-        // 25 bytes each: the size limit is met before the character limit.
+        // 25 bytes each: the size limit is reached before the character limit.
         #expect(body.utf8.count <= Bounds.bodyBytesMax + 3)
         let flags = NotificationText.body(.complete, text: String(repeating: "🇩🇪", count: 200))
         #expect(flags.dropLast().allSatisfy { $0 == "🇩🇪" })
         #expect(flags.dropLast().count == 128)
-        // One character of any number of scalars doesn't pass the limit.
+        // Even a single character with very many scalars stays within the limit.
         let tower = "x" + String(repeating: "\u{301}", count: 100_000)
         #expect(NotificationText.body(.complete, text: tower).utf8.count <= Bounds.bodyBytesMax + 3)
     }

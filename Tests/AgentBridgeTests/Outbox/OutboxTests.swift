@@ -6,7 +6,7 @@ import Testing
 
 @testable import AgentBridge
 
-/// A directory that is removed at the end.
+/// A directory that is removed when the test ends.
 final class TestDirectory {
     let path: String
 
@@ -103,7 +103,7 @@ struct OutboxTests {
             try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
                 == ["queue.jsonl", "queue.jsonl.aside", "queue.lock"])
         #expect(await (try Outbox(directory: directory.path, Console())).count == 1)
-        // It can also grow while the bridge runs; what waits is kept.
+        // The file can also grow while the bridge is running; waiting events are kept.
         #expect(truncate(path, off_t(2 * Bounds.queueFileBytesMax)) == 0)
         await outbox.put(try ring("b"))
         #expect(await outbox.count == 2)
@@ -144,7 +144,7 @@ struct OutboxTests {
             return merged
         }
         #expect(merged == [first, second])
-        // The other process follows the new file.
+        // The other process switches to the new file.
         let third = QueueRecord.done(id: "a", at: 5)
         try other.append([third], isDurable: false)
         #expect(try owner.readNew() == [third])
@@ -186,7 +186,7 @@ struct OutboxTests {
         for _ in 1...2 { await outbox.put(try ring("after")) }
         #expect(await outbox.count == 2)
         #expect(try !contents().contains("é"))
-        // A process that doesn't seal leaves one, too.
+        // A process that doesn't seal also leaves an event.
         try QueueFile(directory: directory.path).append(
             [.put(try event("other", at: WallClock.system.now))], isDurable: false)
         let posted = Lock<[QueuedEvent]>([])

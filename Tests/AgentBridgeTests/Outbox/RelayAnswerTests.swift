@@ -7,7 +7,7 @@ import WebClient
 
 @Suite("The meaning of a response to an event", .timeLimit(.minutes(2)))
 struct RelayAnswerTests {
-    /// What the bridge makes of an answer.
+    /// How the bridge interprets a response.
     private func meaning(_ status: Int, _ body: String) -> RelayClient.Answer {
         RelayClient.interpret(WebAnswer(status: status, body: Array(body.utf8)))
     }

@@ -103,7 +103,7 @@ struct SealerTests {
         let emoji = String(repeating: "👩‍💻", count: 90)
         let family = try opened(sealer.sealed(try event("T", emoji), at: 0))
         #expect(family.body == emoji)
-        // The longest texts that an event can have fit as they are, if they need no escapes.
+        // The longest texts that an event may have fit uncut if they need no escapes.
         let whole = try opened(
             sealer.sealed(
                 try event(String(repeating: "x", count: 200), String(repeating: "é", count: 140)), at: 0))
@@ -150,7 +150,7 @@ struct SealerTests {
         let long = String(repeating: "x", count: 2_000)
         let (whole, offer, sent) = try sealed(long)
         #expect(whole.body == long && offer == .permission && whole.properties.actions == offer.names)
-        // iOS would show its buttons under a text that it has shortened.
+        // Without a category, because iOS would show the buttons under text that it has shortened.
         #expect(whole.properties.category == nil)
         #expect(whole.request?.end == 9 && whole.request?.isCut == false && sent.actions == offer.names)
         for text in [String(repeating: "é", count: 1_500), String(repeating: "\"", count: 9_000) + "end"] {
@@ -163,7 +163,7 @@ struct SealerTests {
                     && body.contains("d1d2"))
             #expect(body.hasPrefix(text.prefix(10)) && body.contains(text.suffix(3)))
         }
-        // The identifiers of its push leave less room.
+        // The longer identifiers leave less room in the push.
         #expect(try sealed(long, session: String(repeating: "s", count: 255)).0.request?.isCut == true)
     }
 }

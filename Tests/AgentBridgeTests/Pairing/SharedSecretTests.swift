@@ -65,7 +65,7 @@ struct SharedSecretTests {
         for text in ["", "two words", "key:", "key:short", "key:\(key.base64URL)A", "secret:"] {
             #expect(throws: FileError.self) { try SharedSecret(file: Array(text.utf8)) }
         }
-        // Whatever a plain secret looks like, saying that it is one settles it.
+        // The prefix `secret:` marks a plain secret, whatever it looks like.
         let plain = try SharedSecret(file: Array("secret:\(key.base64URL)\n".utf8))
         #expect(plain.relaySecret == key.base64URL && plain.key == nil)
         #expect(try SharedSecret(file: plain.file) == plain)

@@ -29,7 +29,7 @@ struct TerminalActivityTests {
             let read = timespec(tv_sec: hours * 3600, tv_nsec: 0)
             try #require(futimens(slave, [read, read]) == 0)
         }
-        // Neither other files nor broken links count.
+        // Other files and broken links don't count.
         try Data().write(to: URL(fileURLWithPath: directory.path + "/2"))
         try FileManager.default.createSymbolicLink(
             atPath: directory.path + "/3", withDestinationPath: "/nowhere")

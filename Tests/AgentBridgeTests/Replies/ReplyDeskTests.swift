@@ -6,12 +6,12 @@ import Testing
 
 @Suite("Replies to permissions", .timeLimit(.minutes(2)))
 struct ReplyDeskTests {
-    /// What a desk asked for, and what it gets.
+    /// What a desk requested, and the responses that it gets.
     final class Script: Sendable {
         struct State {
-            /// What waits return, one each; then they return nothing.
+            /// The results of waits, one each; further waits return nothing.
             var waits: [RelayClient.Wait] = []
-            /// What OpenCode answers, one each; then it takes the reply.
+            /// OpenCode's responses, one each; after that it accepts every reply.
             var answers: [Result<OpenCodeClient.Answered, ServerError>] = []
             var refusedAcknowledgements = 0
             var waited: [String] = []
@@ -20,9 +20,9 @@ struct ReplyDeskTests {
             var waiting = 0
             var waitingMost = 0
             var slept: [Duration] = []
-            /// How many pauses end at once; later ones last until this is raised.
+            /// How many pauses end immediately; later ones last until this is raised.
             var pausesMax = Int.max
-            /// What the relay answers to results, one each; then it keeps them.
+            /// The relay's responses to results, one each; after that it stores every result.
             var reports: [RelayClient.Reported] = []
             var reported: [Report] = []
         }
@@ -79,7 +79,7 @@ struct ReplyDeskTests {
                 })
         }
 
-        /// Waits until something holds.
+        /// Waits until a condition holds.
         func until(_ condition: (State) -> Bool) async -> Bool {
             for _ in 0..<10_000 {
                 if state.withLock({ condition($0) }) { return true }
@@ -101,7 +101,7 @@ struct ReplyDeskTests {
         return OpenCodeClient(place: place, generation: .second, version: "2", memory: ServerMemory())
     }
 
-    /// Runs `body` with a desk that works and has a server.
+    /// Runs `body` with a running desk that has a server.
     static func with(
         _ script: Script, _ opener: ReplyOpener? = readable, _ body: (ReplyDesk) async throws -> Void
     ) async throws {
@@ -131,7 +131,7 @@ struct ReplyDeskTests {
             let state = script.state.withLock { $0 }
             #expect(state.given == Array(repeating: RequestReply(choice: .always), count: 3))
             #expect(state.waited.prefix(4) == ["evt_1", "evt_1", "evt_1", "evt_2"])
-            // The reply was an acknowledgement already.
+            // The reply already acknowledged the event.
             #expect(state.acknowledged == [])
         }
     }
@@ -197,7 +197,7 @@ struct ReplyDeskTests {
         #expect(try repeated(true) == nil)
         relay.repeatEvery = .seconds(120)
         #expect(try repeated(true) == ["every": 120, "for": 3_600])
-        // Nobody would notice the answer to what a hook asks.
+        // An event from a hook isn't repeated, because the bridge wouldn't notice when its request is answered.
         #expect(try repeated(false) == nil)
     }
 
@@ -244,7 +244,7 @@ struct ReplyDeskTests {
             await desk.rang(try Self.request("per_1"), as: "evt_1")
             #expect(await over.until { $0.given.count > 3 })
             _ = await desk.closed("per_1", .answered)
-            // Its place is free, and nothing is given any more.
+            // The closed request's place is free, and its reply isn't given any more.
             await desk.rang(try Self.request("per_2"), as: "evt_2")
             #expect(await over.until { $0.waited.last == "evt_2" })
             let count = over.state.withLock(\.given.count)
@@ -304,7 +304,7 @@ struct ReplyDeskTests {
 }
 
 extension ReplyDesk {
-    /// A request rang, and phones were offered to answer its questions, if it has some.
+    /// Tells the desk that a request rang; phones may answer its questions, if it has any.
     func rang(_ request: Request, as eventID: String) {
         let offersAnswers = !request.questions.isEmpty
         rang(RungRequest(request: request, eventID: eventID, offersAnswers: offersAnswers))

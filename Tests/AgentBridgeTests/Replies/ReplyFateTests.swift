@@ -20,14 +20,14 @@ struct ReplyFateTests {
         return GivenReply(sealed: try reply.sealed(for: eventID, with: SealedReply.Key(pairing)))
     }
 
-    /// The result that a phone reads; `nil` if it can't trust it.
+    /// The result that a phone reads; `nil` if the phone can't trust it.
     private static func opened(_ report: Script.Report, _ reply: GivenReply?) throws -> SealedResult? {
         guard case .sealed(let text) = report.result else { return nil }
         return try SealedResult(
             opening: text, for: report.eventID, ofReply: reply?.sealed, with: [SealedResult.Key(pairing)])
     }
 
-    /// What OpenCode does with a reply, and what the phone is to read then.
+    /// OpenCode's responses to a reply, and the result that the phone should read.
     private typealias Answers = [Result<OpenCodeClient.Answered, ServerError>]
 
     private static let fates: [(answers: Answers, outcome: ReplyOutcome, reason: String?)] = [
@@ -63,7 +63,7 @@ struct ReplyFateTests {
                 try await Desk.with(script, opener) { desk in
                     await desk.rang(try Desk.request("per_1"), as: "evt_1")
                     #expect(await script.until { $0.reported.count == 1 })
-                    // The request's end is no second result.
+                    // The end of the request isn't reported as a second result.
                     _ = await desk.closed("per_1", .answered)
                     await desk.rang(try Desk.request("per_2"), as: "evt_2")
                     #expect(await script.until { $0.waited.contains("evt_2") })
@@ -128,7 +128,7 @@ struct ReplyFateTests {
                 }
                 let report = try #require(script.state.withLock { $0.reported.first })
                 if opener.requiresSealed {
-                    // It is the result of any phone's reply.
+                    // The result applies to a reply from any phone.
                     let reply = try Self.sealed("once", for: "evt_1")
                     #expect(try Self.opened(report, reply)?.outcome == outcome)
                 } else {
@@ -136,7 +136,7 @@ struct ReplyFateTests {
                 }
             }
         }
-        // Nobody can reply to a question that wasn't offered, and to nothing without --allow-replies.
+        // Phones can't reply to a question that wasn't offered, nor to anything without --allow-replies.
         for (opener, kind) in [(nil, .permission), (Self.strict, .question)] as [(ReplyOpener?, Request.Kind)]
         {
             let script = Script()
@@ -192,7 +192,7 @@ struct ReplyFateTests {
             try await Desk.with(script) { desk in
                 await desk.rang(try Desk.request("per_1"), as: "evt_1")
                 #expect(await script.until { $0.reported.count == count })
-                // The desk goes on.
+                // The desk keeps running.
                 script.state.withLock { $0.waits = [.replied(GivenReply(action: "reject"))] }
                 await desk.rang(try Desk.request("per_2"), as: "evt_2")
                 #expect(await script.until { $0.reported.last?.eventID == "evt_2" })

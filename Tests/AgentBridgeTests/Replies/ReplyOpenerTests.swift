@@ -37,7 +37,7 @@ struct ReplyOpenerTests {
                 try keyless.open(GivenReply(action: action, text: "once"), to: "e", of: .permission)
             }
         }
-        // What an earlier process offered is known only later.
+        // What an earlier process offered only becomes known later.
         #expect(throws: ReplyRefusal.notOffered) {
             try keyless.open(GivenReply(action: "always"), to: "e", of: ReplyOffer(actions: [.reject]))
         }

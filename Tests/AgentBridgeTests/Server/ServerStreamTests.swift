@@ -6,7 +6,7 @@ import Testing
 
 @testable import AgentBridge
 
-/// A server that answers its one connection with some bytes and then closes it, or says nothing more.
+/// A server that answers its only connection with some bytes and then closes it or goes silent.
 private final class OneAnswer: Sendable {
     let port: UInt16
     private let descriptor: Int32

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Event streams", .timeLimit(.minutes(2)))
 struct EventStreamTests {
-    /// The events of a stream that arrives in pieces of some size.
+    /// Parses a stream that arrives in pieces of a given size.
     private func events(
         _ text: String, piece: Int, parser: inout EventStreamParser
     ) -> [String] {

@@ -4,16 +4,16 @@ import Network
 
 @testable import AgentBridge
 
-/// A recorded stream with what the server would answer, from a file of JSON lines in `Streams`.
+/// A recorded stream with the server's responses, from a file of JSON lines in `Streams`.
 ///
 /// | line | meaning |
 /// |---|---|
 /// | `{"generation":1,"commands":true}` | the server's generation; whether commands are shown |
 /// | `{"at":1.5,"frame":{…}}` | a frame arrives |
 /// | `{"at":1.5,"snapshot":{"busy":{…},"requests":[…],"unlisted":[…],"asked":1,"gap":true}}` | a comparison; after a gap |
-/// | `{"sessions":{"ses_1":{"parent":null,"title":"…"}}}` | what look-ups answer from now on; null: deleted |
-/// | `{"messages":{"ses_1":…}}` | what the session's messages are from now on; null: unreadable |
-/// | `{"next":{"ses_1":…}}` | the same in the API that 1.18 shares with 2.x |
+/// | `{"sessions":{"ses_1":{"parent":null,"title":"…"}}}` | the result of look-ups from now on; null: deleted |
+/// | `{"messages":{"ses_1":…}}` | the session's messages from now on; null: unreadable |
+/// | `{"next":{"ses_1":…}}` | the session's messages in the API that 1.18 shares with 2.x |
 /// | `{"open":["per_1"]}` | the requests that the server lists from now on; null: it can't list them |
 /// | `{"over":["call_1"]}` | the calls that have ended |
 /// | `{"at":9,"rings":["complete ses_1 …"]}` | all rings since the last such line, by this time |
@@ -38,7 +38,7 @@ struct Scenario {
         }
     }
 
-    /// One expectation of the file and what happened.
+    /// An expectation in the file, and what actually happened.
     struct Check {
         let line: Int
         let expected: [String]
@@ -68,19 +68,19 @@ struct Scenario {
     }
 }
 
-/// Feeds a model and answers its actions at once.
+/// Feeds a model and immediately responds to its actions.
 struct Player {
     var model = RunModel()
     var generation = Generation.first
     var time = 0.0
     var rings: [String] = []
-    /// What was sent for Live Activities, besides the rings.
+    /// The states that were sent for Live Activities, besides the rings.
     var states: [String] = []
     private var board = ActivityBoard(ActivityBoard.Options(interval: .seconds(15), hasTexts: true))
     private var sessions: JSON.Value = [:]
     private var messages: [String: JSON.Value] = [:]
     private var next: [String: JSON.Value] = [:]
-    /// `nil` if the server can't list what is open.
+    /// The open requests; `nil` if the server can't list them.
     private var open: Set<String>? = []
     private var over: Set<String> = []
 
@@ -187,7 +187,7 @@ struct Player {
 }
 
 extension ContentState {
-    /// `working Fix auth bug | Done. | bash | 1/3 | attempt 2: Overloaded`, without what is absent.
+    /// A state such as `working Fix auth bug | Done. | bash | 1/3 | attempt 2: Overloaded`; absent parts are left out.
     fileprivate var summary: String {
         let parts = [
             title, text, tool, todos.map { "\($0.done)/\($0.total)" },

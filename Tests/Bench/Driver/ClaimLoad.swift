@@ -1,25 +1,25 @@
 import JSON
 import Storage
 
-/// How the relays of one database claim a queue of due pushes, each with a storage of its own.
+/// Measures how several relays claim a queue of due pushes in one database, each through its own storage.
 struct ClaimLoad: Sendable {
     let storages: [any Storage]
     /// Pushes per claim.
     let limit: Int
 
     private static let now: EpochMilliseconds = 1_800_000_000_000
-    /// The largest part of the time for claims that look past backlogs, as in the relay's worker.
+    /// The largest share of time for claims that look past backlogs, as in the relay's worker.
     private static let wideShare = 0.1
-    /// Pushes that each storage claims before anything is measured.
+    /// Pushes that each storage claims before the measurement begins.
     private static let warmUpClaim = 16
 
-    /// What claims came to.
+    /// What the claims cost.
     struct Result: Sendable {
         var claimed = 0
         var claims = 0
     }
 
-    /// Lets each storage connect and prepare its statements; how many pushes are held then.
+    /// Lets each storage connect and prepare its statements; returns the number of leased pushes.
     func warmUp() async throws -> Int {
         var claimed = 0
         var generator = SystemRandomNumberGenerator()
@@ -35,7 +35,7 @@ struct ClaimLoad: Sendable {
         return claimed
     }
 
-    /// Claims until a number of pushes is held, by all storages at once.
+    /// Claims with all storages at once until the given number of pushes is leased.
     func run(until target: Int) async throws -> Result {
         let total = Counter(target: target)
         let leases = Counter(target: .max)
@@ -91,7 +91,7 @@ struct ClaimLoad: Sendable {
         }
     }
 
-    /// Stores due pushes of some secrets with a device each.
+    /// Stores due pushes for several secrets with one device each.
     static func fill(_ storage: any Storage, secrets: Int, pushes: Int) async throws {
         var generator = SystemRandomNumberGenerator()
         for secret in 0..<secrets {
@@ -115,7 +115,7 @@ struct ClaimLoad: Sendable {
     }
 }
 
-/// Fills a database's queue and claims three quarters of it with several storages; prints what it took as JSON.
+/// Fills a database's queue, claims three quarters of it with several storages and prints the cost as JSON.
 ///
 /// Options: `url` (of a new database), `claimers`, `limit`, `secrets`, `count` (pushes).
 func claimPushes(_ options: Options) throws(BenchError) {

@@ -15,7 +15,7 @@ private let usage = """
                                      prints what it took
     """
 
-/// Runs the part that the command line names and returns the exit status.
+/// Runs the part of the driver that the command line selects and returns the exit status.
 func runCommand(_ arguments: [String]) -> Int32 {
     do {
         let options = try Options(arguments.dropFirst(2))

@@ -31,7 +31,7 @@ func serveFixedAnswer(_ options: Options) throws(BenchError) {
     loop.submit {
         do {
             let listener = try Listener(address, on: loop) { _ in FixedAnswer() }
-            // Lives as long as the process.
+            // The listener lives as long as the process.
             _ = Unmanaged.passRetained(listener)
         } catch {
             fatalError("\(error)")

@@ -56,7 +56,7 @@ struct Options {
         }
     }
 
-    /// Trust in the certificates of a file.
+    /// Trusts the certificates in a file.
     func trust(_ name: String) throws(BenchError) -> TLSClientContext {
         let path = try string(name)
         do {

@@ -2,11 +2,11 @@ import Glibc
 import JSON
 import Storage
 
-/// Removes rows that nobody needs as one relay does, and prints what it took as JSON.
+/// Removes rows that are no longer needed, as a single relay does, and prints the cost as JSON.
 ///
 /// Options: `url`, `before` (milliseconds), `way`: `new` for expired rows of the delivery log, or `fixed` for steps of
 /// 500 rows with a pause of 50 ms that end with the first short one, as relays did before; `devices` for registrations
-/// that weren't renewed, `locks` for locks of secrets without devices. The last two go on until the walk's end instead of
+/// waiting for the next round after 20 steps. `inserts`, if given: rows added to the log per second meanwhile.
 /// waiting for the next round after 20 steps. `inserts`, if given: rows that are added to the log each second meanwhile.
 func loadPruning(_ options: Options) throws(BenchError) {
     let url = try options.string("url")
@@ -36,11 +36,11 @@ func loadPruning(_ options: Options) throws(BenchError) {
     }
 }
 
-/// Rows of one batch of the delivery log, as in a relay, and the secrets that they are spread over.
+/// Rows per delivery log batch, as in a relay, and the secrets that they are spread over.
 private let batchRows = 2_000
 private let insertedSecrets = 10_000
 
-/// Adds rows that stay to the delivery log until the task is cancelled; how many.
+/// Appends unexpired rows to the delivery log until the task is cancelled; returns their number.
 private func insert(
     into storage: any Storage, at time: EpochMilliseconds, perSecond rate: Int
 ) async throws -> Int {
@@ -67,12 +67,12 @@ private func insert(
     return inserted
 }
 
-/// Each removes rows, and returns their number and when the last was removed.
+/// The ways to remove rows; each returns the number of rows and when the last one was removed.
 private let ways: [String: @Sendable (any Storage, EpochMilliseconds) async throws -> (Int, Usage?)] = [
     "new": pruneRound, "fixed": pruneFixed, "devices": pruneDevices, "locks": pruneLocks,
 ]
 
-/// Rows of one step over devices or locks, and the pause between steps, as in a relay.
+/// Rows per step over devices or locks, and the pause between steps, as in a relay.
 private let walkRows = 1_000
 private let walkPause: Duration = .milliseconds(50)
 
@@ -91,7 +91,7 @@ private let walkPause: Duration = .milliseconds(50)
     try await walk(from: "") { place in try await storage.pruneLocks(after: place ?? "", limit: walkRows) }
 }
 
-/// Makes steps until one has no next place.
+/// Repeats steps until one returns no next place.
 private func walk<Place>(
     from start: Place?, _ step: (Place?) async throws -> (removed: Int, next: Place?)
 ) async throws -> (removed: Int, ended: Usage?) {
@@ -136,7 +136,7 @@ private func walk<Place>(
         let removed = try await storage.prune(.deliveries, from: .min, before: end, limit: limit).removed
         sum += removed
         if removed > 0 { ended = Usage.now }
-        // Steps end between two times, so a full one may lack some rows.
+        // Steps end between two times, so even a full one may lack some rows.
         guard removed > limit / 2 else { return (sum, ended) }
         try await Task.sleep(for: .milliseconds(50))
     }

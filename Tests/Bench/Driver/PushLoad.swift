@@ -73,7 +73,7 @@ func sendPushes(_ options: Options) throws(BenchError) {
             report(Usage.now.since(began), count: count, errors: load.errors, client.statistics)
         }
         load.start()
-        // Lives as long as the process.
+        // The load lives as long as the process.
         _ = Unmanaged.passRetained(load)
     }
     while true { pause() }
@@ -92,7 +92,7 @@ private func report(_ usage: Usage, count: Int, errors: Int, _ statistics: Clien
     exit(errors == 0 ? 0 : 1)
 }
 
-/// Creates pushes like the relay's, with payloads of 300 bytes; enough that identifiers rarely repeat.
+/// Creates pushes like the relay's, with 300-byte payloads; enough that identifiers rarely repeat.
 private func makePushes(tokens: [Substring]) throws(BenchError) -> [Push] {
     guard let topic = Topic("com.example.app") else { throw .failed("topic") }
     let frame = #"{"aps":{"alert":{"title":"Session complete","body":""}}}"#.utf8.count

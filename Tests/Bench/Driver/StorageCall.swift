@@ -7,19 +7,19 @@ struct StorageCall: Sendable {
         case lookUps = "look-ups"
         /// Registers one device under a new secret.
         case registrations
-        /// Registers the device that a secret has already, as an app does at each start.
+        /// Registers a device again under the secret that already has it, as an app does at each start.
         case updates
         /// Appends 64 rows to the delivery log.
         case logRows = "log-rows"
-        /// Claims an event and stores its answer.
+        /// Claims an event and stores its response.
         case receipts
-        /// Stores 16 pushes, claims what is due and ends what was claimed.
+        /// Stores 16 pushes, claims the due ones and ends the claimed ones.
         case queue
     }
 
     let kind: Kind
     let storage: any Storage
-    /// Secrets that the database has.
+    /// The number of secrets in the database.
     let rows: Int
 
     private let run = UInt64.random(in: 0...UInt64.max)
@@ -33,7 +33,7 @@ struct StorageCall: Sendable {
         self.rows = rows
     }
 
-    /// Stores what the calls of every lane need.
+    /// Stores the rows that each lane's calls need.
     func prepare(inFlight: Int) async throws(StorageError) {
         guard kind == .queue || kind == .updates else { return }
         for lane in 0..<inFlight {
@@ -41,7 +41,7 @@ struct StorageCall: Sendable {
         }
     }
 
-    /// Makes one call; whether its result was as expected.
+    /// Makes one call; returns whether its result was as expected.
     func make(_ number: Int, lane: Int) async throws(StorageError) -> Bool {
         switch kind {
         case .lookUps:
@@ -118,7 +118,7 @@ struct StorageCall: Sendable {
     }
 }
 
-/// The same number for the same number, and no pattern among them (SplitMix64's mixing).
+/// Scatters numbers: the same input gives the same output, without a pattern (SplitMix64's mixing).
 private func scatter(_ number: Int) -> UInt64 {
     var mixed = UInt64(number) &* 0x9E37_79B9_7F4A_7C15
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9

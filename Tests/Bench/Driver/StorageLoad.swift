@@ -5,9 +5,9 @@ import StorageMySQL
 import StoragePostgres
 import StorageSQLite
 
-/// Makes calls of one kind to a database and prints what they took as JSON.
+/// Makes calls of one kind to a database and prints their cost as JSON.
 ///
-/// Options: `url`, `rows` (secrets `secret-of-the-bench-0` and on that the database has), `in-flight`, `count`, `kind`.
+/// Options: `url`, `rows` (the secrets in the database, from `secret-of-the-bench-0` on), `in-flight`, `count`, `kind`.
 func loadStorage(_ options: Options) throws(BenchError) {
     let url = try options.string("url")
     let rows = try options.integer("rows")
@@ -38,7 +38,7 @@ func loadStorage(_ options: Options) throws(BenchError) {
     }
 }
 
-/// Runs a task and ends the process: with status 0, or with 1 and its error.
+/// Runs a task and ends the process: with status 0 on success, or with 1 and the error.
 func runToEnd(_ body: @escaping @Sendable () async throws -> Void) -> Never {
     Task {
         do {

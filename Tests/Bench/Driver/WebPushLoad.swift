@@ -74,7 +74,7 @@ func sendWebPushes(_ options: Options) throws(BenchError) {
             report(Usage.now.since(began), encryption, count: count, errors: load.errors, sender.statistics)
         }
         load.start()
-        // Lives as long as the process.
+        // The load lives as long as the process.
         _ = Unmanaged.passRetained(load)
     }
     while true { pause() }

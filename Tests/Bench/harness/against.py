@@ -13,7 +13,7 @@ from .workplace import BIN
 CASES = [
     ("event", 1, 64, SECRETS), ("event", 100, 4, SECRETS), ("once", 1, 64, 1_000), ("register", 1, 16, SECRETS),
     ("list", 1, 64, SECRETS), ("refused", 1, 64, SECRETS)]
-# Many secrets, because a relay that reads the rows of several at once gains most if they are the same.
+# Many secrets, because a relay that reads several events' rows in one statement gains most if they share a secret.
 SERVER_CASES = [("event", 1, 64, 1_000), ("once", 1, 64, 1_000), ("register", 1, 16, 1_000), ("event", 100, 4, SECRETS)]
 NAMES = {
     "event": "events", "once": "events with eventID", "register": "registrations", "list": "device lists",
@@ -21,13 +21,13 @@ NAMES = {
 
 
 def measure(workplace, other, least=0):
-    """Compares all cases; `least` is the goal of each ratio."""
+    """Compares all cases; `least` is the minimum ratio."""
     workplace.build("relay", "apns-simulator")
-    # Copied alike: where a program lies can change its speed by some percent.
+    # Copied in the same way: a program's location can change its speed by a few percent.
     programs = [workplace.directory / "relay-ours", workplace.directory / "relay-other"]
     for source, copy in zip((BIN / "relay", other), programs):
         shutil.copy2(source, copy)
-    # Both run first equally often.
+    # Each runs first equally often.
     workplace.runs += workplace.runs % 2
     for case in CASES:
         compare(workplace, programs, least, "SQLite", *case, lambda number: {})
@@ -39,7 +39,7 @@ def measure(workplace, other, least=0):
 
 
 def compare(workplace, relays, least, database, kind, devices, connections, secrets, settings):
-    """Runs the relays in turns, each time a new process: two processes of one program can differ by a fifth."""
+    """Runs the relays in turns, each time as a new process: two processes of one program can differ by a fifth."""
     simulator = start_simulator(workplace)
     limit = {"RELAY_DEVICES_PER_SECRET_MAX": str(max(devices, 50))}
     programs = [{"database": "ours.db", "program": relays[0]}, {"database": "other.db", "program": relays[1]}]

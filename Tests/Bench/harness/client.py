@@ -17,7 +17,7 @@ DELAY_MILLISECONDS = 50
 CPU_PUSHES_MIN = 4_000
 SERVER_PUSHES = 120_000
 
-# pushes in flight, pushes per run without delay, pushes per run with delay; a third of them with --quick
+# pushes in flight, pushes per run without delay, pushes per run with delay; a third of that with --quick
 CASES = [(1, 10_000, 40), (100, 150_000, 6_000), (1_000, 150_000, 45_000)]
 
 
@@ -86,7 +86,7 @@ def compare(workplace, material, result, port, trusted, in_flight, count):
         figures = json.loads(run.output)
         if figures["connections"] != 1:
             sys.exit(f"The client used {figures['connections']} connections")
-        # With few pushes, processor time is dominated by program start.
+        # With few pushes, program startup dominates processor time.
         cpu = (run.cpu * 1e6 / count, their_cpu) if count >= CPU_PUSHES_MIN else ()
         result.add(count * 1e6 / figures["microseconds"], rate, *cpu)
         workplace.progress(result, turn)
@@ -112,7 +112,7 @@ def compare_servers(workplace, material, reference):
 
 
 def h2load(material, port, in_flight, count, connections=1):
-    """Sends the same pushes with h2load, which can't vary `apns-id`, so its header blocks are smaller."""
+    """Sends the same pushes with h2load, whose header blocks are smaller because it can't vary `apns-id`."""
     headers = {
         "authorization": f"bearer {material.token}", "apns-topic": TOPIC, "apns-push-type": "alert", "apns-priority": "10",
         "apns-expiration": "2000000000", "apns-id": "9e3779b9-7f4a-7000-8000-7f4a7c157f4a"}
@@ -124,7 +124,7 @@ def h2load(material, port, in_flight, count, connections=1):
 
 
 def run_h2load(workplace, command, count):
-    """Runs once; returns pushes per second and processor time per push in microseconds."""
+    """Runs h2load once; returns pushes per second and processor time per push in microseconds."""
     run = workplace.load(command)
     if f" {count} 2xx" not in run.output:
         sys.exit(f"h2load got answers other than 200:\n{run.output}")

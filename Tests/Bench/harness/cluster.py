@@ -1,4 +1,4 @@
-"""Measures events through several relays on one database server; the reference is one relay, which takes turns."""
+"""Measures events through several relays on one database server, in turns with a single relay as the reference."""
 
 import json
 import subprocess
@@ -12,8 +12,8 @@ from .storage import Servers
 from .workplace import RUN_DEADLINE
 
 RELAYS = (2, 4)
-CONNECTIONS = 64  # of each relay: with fewer, fewer calls share a statement, and an event costs more
-SECRETS = 10_000  # PostgreSQL reads a smaller table from end to end for each look-up
+CONNECTIONS = 64  # per relay: with fewer, fewer calls share a statement, and an event costs more
+SECRETS = 10_000  # PostgreSQL scans a smaller table from end to end for each look-up
 CASES = [("event", "events"), ("once", "events with eventID")]
 
 

@@ -1,4 +1,4 @@
-"""Measures what the delivery log costs: a relay that logs every push in turns with one that logs only failures."""
+"""Measures the cost of the delivery log: a relay that logs every push in turns with one that logs only failures."""
 
 from statistics import median
 
@@ -7,7 +7,7 @@ from .programs import pushes_accepted, start_simulator
 from .relay import command, serve, unlogged
 
 DEVICES, CONNECTIONS = 100, 4
-GOAL = 0.85  # of the events/s without the log
+GOAL = 0.85  # of the events per second without the log
 SLOW_MAX = 15  # milliseconds: the goal for the p99 with the log
 
 

@@ -1,6 +1,6 @@
-"""Profiles a push: the relay under callgrind, in instructions, which are reproducible where times are not.
+"""Profiles a push: runs the relay under callgrind, which counts instructions, because times are not reproducible.
 
-Kernel time is not counted.
+Kernel time is not included.
 """
 
 import glob
@@ -15,11 +15,11 @@ from .programs import start_relay, start_simulator
 from .relay import SECRETS, register
 
 DEVICES = 100  # per secret
-CONNECTIONS = 4  # of the load generator, each with one event in flight
+CONNECTIONS = 4  # from the load generator, each with one event in flight
 WARM_UP, EVENTS = 40, 60
-SETTLED = 3  # seconds until deferred writes, mainly the delivery log, are done
+SETTLED = 3  # seconds until deferred writes, mainly to the delivery log, are done
 LISTED = 25  # functions
-NAME = 110  # characters of a function's name
+NAME = 110  # maximum characters of a function's name
 
 
 def measure(workplace):
@@ -109,7 +109,7 @@ class Profile:
         self._list("Functions of the relay, with what they called", ours, pushes)
 
     def _list(self, title, counts, pushes):
-        """The functions with the most instructions, without unnamed ones."""
+        """The functions with the most instructions, except unnamed ones."""
         named = [(self.names[name], count) for name, count in counts.most_common() if name in self.names]
         named = [(name, count) for name, count in named if not name.startswith("0x")][:4 * LISTED]
         demangled = subprocess.run(

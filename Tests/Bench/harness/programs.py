@@ -1,4 +1,4 @@
-"""Starts the relay and the simulated APNs, and shows how."""
+"""Starts the relay and the simulated APNs, and lists the commands used."""
 
 import subprocess
 
@@ -36,7 +36,7 @@ def start_simulator(workplace, *flags):
 
 
 def pushes_accepted(simulator):
-    """Returns the number of pushes that the simulated APNs answered with 200."""
+    """Returns the number of pushes to which the simulated APNs responded with 200."""
     return simulator.call("GET", "/stats")["production"]["accepted"]
 
 

@@ -23,18 +23,18 @@ CLAIMED = 96_000  # pushes in the queue, of which three quarters are claimed
 CLAIM_SECRETS = 1_000
 DRAINED = 30_000
 DRAIN_SECRETS = 1_000
-DRAIN_RATE = 5_000  # pushes a second that one process should send
+DRAIN_RATE = 5_000  # pushes per second that one process should send
 DRAIN_DEADLINE = 180  # seconds
 DELAY_MILLISECONDS = 50
-# Part of the backlog that is waited for: what is tried again at the end takes its time.
+# Share of the backlog to wait for: retries at the end take their time.
 DRAIN_SHARE = 0.95
 BESIDE = 1_000_000  # queued pushes while new events arrive
 BESIDE_SECONDS = 20
-# Before anything is measured: APNs' connections begin with one push at a time, and statements are prepared.
+# Before the measurement: connections to APNs begin with one push at a time, and statements are prepared.
 WARM_UP_SECONDS = 2
 BESIDE_CONNECTIONS = 8  # about 100 events a second
-BESIDE_GOAL = 1.2  # the p99 of new events beside a drain, compared with an empty queue
-FILL_STEP = 50_000  # rows in one script
+BESIDE_GOAL = 1.2  # maximum p99 of new events during a drain, relative to an empty queue
+FILL_STEP = 50_000  # rows per script
 
 
 def measure(workplace, other=None):
@@ -50,7 +50,7 @@ def measure(workplace, other=None):
 
 
 def claim(workplace, servers, engine, name, claimers):
-    """Compares several relays' claims from one queue with one relay's."""
+    """Compares several relays claiming from one queue with a single relay."""
     result = workplace.result(f"claims by {claimers} relays, {name}", "/s", "1 relay")
     shares = []
     for turn in range(workplace.runs):
@@ -73,7 +73,7 @@ def claim(workplace, servers, engine, name, claimers):
 
 
 def drain(workplace, servers, engine, name, other):
-    """Compares how fast a relay drains its queue with another build of it, or with what is required."""
+    """Compares how fast a relay and another build of it drain their queues, or checks the relay against the required rate."""
     programs = [(BIN / "relay", "relay")] + ([(other, "other")] if other else [])
     goal = 0 if other else 1
     result = workplace.result(
@@ -155,7 +155,7 @@ def migrate(program, url):
 
 
 def fill(url, count):
-    """Puts due pushes into a queue, by SQL, because an older relay's table has fewer columns."""
+    """Inserts due pushes into a queue with SQL, because an older relay's table has fewer columns."""
     now = int(time.time() * 1000)
     run = runner(url)
     has_parts = "bucket" in run("SELECT * FROM pending_push LIMIT 0", names=True)
@@ -176,7 +176,7 @@ def fill(url, count):
             devices.append((device, digest, f"d{secret:063x}", TOPIC, "production", now, now))
             for number in range(each):
                 identifier = f"{digest[:8]}-0000-7000-8000-{secret * count + number:012x}"
-                # The part of the queue, where there are parts.
+                # The part of the queue, if the queue has parts.
                 push = (digest, identifier, device, now - 60_000 + number, int(digest[:2], 16) >> 2)
                 pushes.append(", ".join(map(repr, push if has_parts else push[:4])) + ", " + rest)
         run("\n".join(
@@ -194,7 +194,7 @@ def insertion(table, columns, rows):
 
 
 def runner(url):
-    """Returns what runs a script in a database, and what names the columns of a query."""
+    """Returns a function that runs a script in a database or, with `names`, lists a query's columns."""
     if url.startswith("sqlite:"):
         def run(script, names=False):
             with sqlite3.connect(url.removeprefix("sqlite:")) as database:

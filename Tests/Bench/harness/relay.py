@@ -1,6 +1,6 @@
 """Measures events through the whole relay: wrk, relay, database and simulated APNs on one machine.
 
-The reference of SQLite is h2load pushing directly to the same simulator, that of database servers a relay on SQLite.
+The reference for SQLite is h2load pushing directly to the same simulator; for database servers it is a relay on SQLite.
 """
 
 import http.client
@@ -16,7 +16,7 @@ from .programs import pushes_accepted, start_relay, start_simulator
 from .storage import Servers
 
 SECRETS = 10
-BATCH = 100  # events, as in load.lua
+BATCH = 100  # events per batch, as in load.lua
 REGISTRARS = 16  # connections that register devices
 REFERENCE_PUSHES = 100_000
 # devices per secret, wrk's connections, minimum ratio to the reference's pushes per second
@@ -24,11 +24,11 @@ CASES = [(1, 64, 0.2), (10, 16, 0), (100, 4, 0.55)]
 # what is sent, devices per secret, wrk's connections, secrets, minimum ratio to SQLite on Postgres and on MariaDB
 SERVER_CASES = [
     ("event", 1, 64, SECRETS, (0.5, 0.4)), ("once", 1, 64, SECRETS, (0.5, 0.4)), ("event", 100, 4, SECRETS, (0.75, 0.75)),
-    # As many devices as a small service has: PostgreSQL reads a smaller table from end to end for each look-up.
+    # As many devices as a small service has: PostgreSQL scans a smaller table from end to end for each look-up.
     ("event", 100, 4, 200, (0.75, 0.75))]
 ENGINES = (("postgres", "Postgres"), ("mysql", "MariaDB"))
 
-# the maximum that APNs' latency allows: pushes in flight and the latency of each
+# the most that APNs' latency allows: pushes in flight and the latency of each
 FAR_IN_FLIGHT, FAR_SECONDS, FAR_GOAL = 1_000, 0.05, 0.9
 
 
@@ -82,7 +82,7 @@ def against_sqlite(workplace, servers, engine, name, kind, devices, connections,
 
 
 def far_away(workplace):
-    """Compares a thousand pushes in flight to a slow APNs with the maximum that its latency allows."""
+    """Compares a thousand pushes in flight to a slow APNs with the most that its latency allows."""
     devices = 100
     simulator = start_simulator(workplace, "--latency", f"{FAR_SECONDS * 1000:.0f}ms")
     relay = serve(workplace, simulator, devices)
@@ -95,7 +95,7 @@ def far_away(workplace):
 
 
 def batches(workplace):
-    """Compares events with eventID in batches of a hundred with such events one by one."""
+    """Compares events with an eventID in batches of a hundred with such events sent one by one."""
     simulator = start_simulator(workplace)
     relay = serve(workplace, simulator, 1)
     result = workplace.result(f"events in batches of {BATCH}", "/s", "single events")
@@ -155,7 +155,7 @@ def compare(
 
 
 def unlogged(log, start):
-    """Returns the number of rows that the delivery log lacks because the database could not keep up."""
+    """Returns the number of rows missing from the delivery log because the database could not keep up."""
     with open(log, "rb") as file:
         file.seek(start)
         lines = [json.loads(line) for line in file if b'"delivery.dropped"' in line or b'"delivery.lost"' in line]
@@ -163,7 +163,7 @@ def unlogged(log, start):
 
 
 def register(port, devices, secrets=SECRETS):
-    """Registers devices under each secret of wrk's events."""
+    """Registers devices under each secret that wrk uses."""
 
     def registrar(index):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)

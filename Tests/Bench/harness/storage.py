@@ -18,11 +18,11 @@ from .workplace import BIN
 
 SMALL, LARGE = 1_000, 1_000_000
 IN_FLIGHT = 64
-# Sized so that each run takes at least a second: SQLite answers ten times as many as a server.
+# Sized so that each run takes at least a second: SQLite handles ten times as many calls as a server.
 LOOKUPS = {"sqlite": 400_000, "postgres": 40_000, "mysql": 40_000}
 REGISTRATIONS = 10_000
 BUFFERS_MIB = 512  # a server's page cache, large enough to measure the B-tree and not the disk
-GOAL = 0.667  # a look-up among a million rows costs at most 1.5 times one among a thousand
+GOAL = 0.667  # a look-up among a million rows may cost at most 1.5 times one among a thousand
 SERVERS = {"postgres": "postgres", "mysql": "mariadb"}
 
 
@@ -97,7 +97,7 @@ class Servers(Databases):
         super().__init__((Postgres, MariaDB), buffers=BUFFERS_MIB)
 
     def cpu(self, engine):
-        """Processor time so far of a server and its children, in seconds."""
+        """Processor time used so far by a server and its children, in seconds."""
         return super().cpu(SERVERS[engine])
 
     def database(self, engine, name):
@@ -106,5 +106,5 @@ class Servers(Databases):
 
     @staticmethod
     def analyze(engine, url):
-        """Collects the statistics of registrations, which a server does by itself within minutes."""
+        """Collects statistics on registrations, which a server does by itself within minutes."""
         sql.run(url, f"ANALYZE {'TABLE ' if engine == 'mysql' else ''}device_registration")

@@ -1,4 +1,4 @@
-"""Prints the results as a table: median and range of the runs, the reference, and the median ratio of the pairs."""
+"""Prints the results as a table: median and range of the runs, the reference, and the median of the pairs' ratios."""
 
 import os
 from statistics import median

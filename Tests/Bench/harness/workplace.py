@@ -24,7 +24,7 @@ class Result:
     unit: str
     reference: str
     goal: float = 0  # the minimum ratio to the reference; 0 for none
-    most: float = 0  # the maximum ratio to the reference, of what should be small; 0 for none
+    most: float = 0  # the maximum ratio to the reference, for quantities that should be small; 0 for none
     each: int = 1  # reference units per unit of ours, such as pushes per event
     ours: list = field(default_factory=list)
     theirs: list = field(default_factory=list)
@@ -43,7 +43,7 @@ class Result:
 
     @property
     def reached(self):
-        """Whether the ratio is as it should be."""
+        """Whether the ratio meets its goal."""
         return self.ratio >= self.goal and (not self.most or self.ratio <= self.most)
 
     @property
@@ -126,11 +126,11 @@ class Workplace(Programs):
         return result
 
     def name(self, name, value, made_by):
-        """Shows `name` in the list of commands instead of a value that changes between runs."""
+        """Makes the list of commands show `name` instead of a value that changes between runs."""
         self.names[name] = (value, self._short(made_by))
 
     def reproduce(self, command):
-        """Adds a command to the list at the end."""
+        """Adds a command to the list printed at the end."""
         line = " ".join(self._word(part) for part in command)
         if line not in self.commands:
             self.commands.append(line)

@@ -13,7 +13,7 @@ def command(port, connections, seconds, *kind):
 
 
 def run(workplace, server, command, are_refused=False):
-    """Runs once; returns wrk's counters and the server's processor time per request in microseconds."""
+    """Runs wrk once; returns its counters and the server's processor time per request in microseconds."""
     before = server.cpu
     output = workplace.load(command).output
     cpu = server.cpu - before

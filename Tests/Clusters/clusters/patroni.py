@@ -19,11 +19,11 @@ from soak.database import Database
 
 NODES = 3
 START_DEADLINE = 180  # seconds until a new cluster has a primary and two standbys
-REPLACE_DEADLINE = 120  # seconds from the loss of the primary or the synchronous standby to the next one
+REPLACE_DEADLINE = 120  # seconds from losing the primary or the synchronous standby until another node replaces it
 REJOIN_DEADLINE = 180  # seconds until a node that comes back is a standby again
-STOP_DEADLINE = 30  # seconds until killed processes are gone
-PROBE_TIMEOUT = 2  # seconds for an answer of Patroni's REST API
-# Patroni's defaults, in seconds: another node becomes primary when the lost one's lock is that old.
+STOP_DEADLINE = 30  # seconds until killed processes have ended
+PROBE_TIMEOUT = 2  # seconds for a response from Patroni's REST API
+# Patroni's defaults, in seconds: another node becomes primary when the lost node's lock is that old.
 LOCK = {"ttl": 30, "loop_wait": 10, "retry_timeout": 10}
 # docs/operate/databases.md shows this configuration.
 HAPROXY = """\
@@ -61,7 +61,7 @@ class Node:
         self.patroni = None
 
     def get(self, path):
-        """Status and JSON of an answer of Patroni; status 0 if there was none."""
+        """Status and JSON of Patroni's response; status 0 if there was none."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.api}{path}", timeout=PROBE_TIMEOUT) as answer:
                 return answer.status, json.load(answer)
@@ -71,7 +71,7 @@ class Node:
             return 0, None
 
     def processes(self):
-        """Patroni first, then every process of PostgreSQL: they work in the data directory."""
+        """Patroni's process first, then every PostgreSQL process, recognized by its working directory."""
         found = [self.patroni.pid] if self.patroni and self.patroni.is_running else []
         for entry in Path("/proc").iterdir():
             try:
@@ -89,13 +89,13 @@ class Node:
                 pass
 
     def hang(self):
-        """Stops PostgreSQL where it is, without anyone who would restart it."""
+        """Freezes PostgreSQL, and kills Patroni, which would restart it."""
         processes = self.processes()
         self.signal(signal.SIGSTOP, processes)
         self.patroni.kill()
 
     def kill(self):
-        """As the loss of its machine would."""
+        """Kills the node as the loss of its machine would."""
         def has_ended():
             self.signal(signal.SIGKILL, self.processes())
             return not self.processes()
@@ -103,7 +103,7 @@ class Node:
 
 
 class PatroniCluster(Database):
-    """The database of a run; `urls` are three ways to it."""
+    """The database for a run; `urls` are three ways to reach it."""
 
     def __init__(self):
         super().__init__("sqlite", Path("/nonexistent"))
@@ -112,7 +112,7 @@ class PatroniCluster(Database):
         self.others = []
         self.passwords = {name: secrets.token_hex(16) for name in ("admin", "replicator", "relay")}
         try:
-            # Socket paths have at most 107 bytes, and unprivileged servers must reach their files.
+            # Socket paths have at most 107 bytes, and unprivileged servers must be able to reach their files.
             self.directory.chmod(0o755)
             give_away(self.directory)
             self.nodes = [Node(number, self.directory) for number in range(1, NODES + 1)]
@@ -127,14 +127,14 @@ class PatroniCluster(Database):
             self.stop()
             raise
 
-    # What happens to it
+    # Faults
 
     def primary(self):
-        """The node that Patroni has as primary."""
+        """The node that Patroni considers the primary."""
         return next((node for node in self.nodes if node.get("/primary")[0] == 200), None)
 
     def members(self):
-        """What Patroni says about its members, asked of any of them."""
+        """Patroni's status of its members, as reported by any of them."""
         for node in self.nodes:
             status, cluster = node.get("/cluster")
             if status == 200:
@@ -147,7 +147,7 @@ class PatroniCluster(Database):
         return next((node for node in self.nodes if node.name in names), None)
 
     def is_whole(self):
-        """Whether every node is there, and a standby is synchronous."""
+        """Whether every node is running and one standby is synchronous."""
         roles = sorted(member["role"] for member in self.members() if member["state"] in ("running", "streaming"))
         return roles == sorted(["leader", "sync_standby"] + ["replica"] * (NODES - 2))
 
@@ -162,7 +162,7 @@ class PatroniCluster(Database):
                    REPLACE_DEADLINE)
 
     def switch_over(self, primary):
-        """As before maintenance: the synchronous standby becomes primary, and the primary a standby."""
+        """Switches over as before maintenance: the synchronous standby becomes primary, and the primary a standby."""
         standby = self.synchronous_standby()
         request = urllib.request.Request(
             f"http://127.0.0.1:{primary.api}/switchover", method="POST",
@@ -170,7 +170,7 @@ class PatroniCluster(Database):
         with urllib.request.urlopen(request, timeout=REPLACE_DEADLINE) as answer:
             answer.read()
 
-    # Its programs
+    # Programs
 
     def start(self, node):
         file = self._write(f"{node.name}.json", json.dumps(self._configuration(node)))

@@ -1,4 +1,4 @@
-"""Phones that register one after the other at each relay, and whether those that were answered are still there."""
+"""Registers phones one after the other at each relay, and checks that every confirmed registration still exists."""
 
 import threading
 import time
@@ -8,7 +8,7 @@ from soak.tokens import masked, new_token
 
 PAUSE = 0.1  # seconds between two registrations at one relay
 PER_SECRET = 20  # devices
-# Seconds from the moment that another node has the role of a lost one until every relay has registered a device.
+# Seconds from the moment that another node takes over a lost node's role until every relay has registered a device.
 RECOVERY_DEADLINE = 60
 
 
@@ -16,8 +16,8 @@ class Registrations:
     def __init__(self, stack):
         self.stack = stack
         self.client = Client(stack)
-        self.answered = {}  # secret -> masked tokens whose registration was answered 200
-        self.times = [[] for _ in stack.ports]  # of each relay: (begin, end) of what it answered 200
+        self.answered = {}  # secret -> masked tokens whose registration was answered with 200
+        self.times = [[] for _ in stack.ports]  # per relay: (begin, end) of the requests answered with 200
         self.refused = 0
         self.is_over = threading.Event()
         self.threads = [threading.Thread(target=self._run, args=[relay], daemon=True) for relay in range(len(stack.ports))]
@@ -50,7 +50,7 @@ class Registrations:
             self.refused += 1
 
     def wait_for_all(self, since):
-        """Until every relay has registered a device that came after `since`."""
+        """Waits until every relay has registered a device in a request that began after `since`."""
         end = time.monotonic() + RECOVERY_DEADLINE
         while not all(times and times[-1][0] > since for times in self.times):
             if time.monotonic() > end:
@@ -59,12 +59,12 @@ class Registrations:
             time.sleep(0.1)
 
     def outage(self, relay, since):
-        """The longest time within which a relay registered nothing, of those that ended after `since`."""
+        """The longest time without a registration at one relay, among those that ended after `since`."""
         ends = [end for _, end in self.times[relay]]
         return max(later - earlier for earlier, later in zip(ends, ends[1:]) if later > since)
 
     def check(self, differences):
-        """Adds what was answered and isn't listed now to the differences; how many are lost. Asks all relays in turn."""
+        """Records confirmed devices that aren't listed now as differences; returns how many. Asks all relays in turn."""
         lost = 0
         for number, (secret, tokens) in enumerate(self.answered.items()):
             status, answer = self.client.post("/v1/device/list", {"secret": secret}, number)

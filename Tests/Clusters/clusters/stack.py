@@ -1,4 +1,4 @@
-"""The programs of a run: a cluster, one relay for each way to it, and the simulated APNs."""
+"""The programs of a run: a cluster, one relay for each way to reach it, and the simulated APNs."""
 
 from soak.stack import Stack
 

@@ -17,9 +17,9 @@ final class AgentStand: Sendable {
         self.clock = clock
     }
 
-    /// Starts everything and gives it to `body`.
+    /// Starts everything and passes it to `body`.
     ///
-    /// - Parameter isKeyless: Whether the phone is paired with a relay's secret only.
+    /// - Parameter isKeyless: Whether the phone is paired with only a relay's secret.
     static func run(isKeyless: Bool = false, _ body: (AgentStand) async throws -> Void) async throws {
         let key = PairingSecret()
         let clock = try FakeClock()
@@ -40,18 +40,18 @@ final class AgentStand: Sendable {
 
     // MARK: The agent
 
-    /// What a hook printed.
+    /// A hook that has ended, and what it printed.
     struct Ended: Sendable {
         let status: Int
         let out: String
         let errors: String
     }
 
-    /// Lets an agent call its hook.
+    /// Makes an agent call its hook.
     ///
     /// - Parameters:
     ///   - timeout: The agent's time limit in seconds.
-    ///   - isSomeoneHere: Whether the hook looks for people at this machine by the right clock.
+    ///   - isSomeoneHere: Whether the hook checks this machine for people by the correct clock.
     func starts(
         _ agent: String, _ input: JSON.Value, _ arguments: [String] = ["--answer"],
         _ settings: [String: String] = [:], timeout: Int = 600,
@@ -62,7 +62,7 @@ final class AgentStand: Sendable {
         let program = try Program(
             script: "agent",
             [String(decoding: call.encoded(), as: UTF8.self), "/usr/bin/env"]
-                // Only the hook goes by the other clock.
+                // Only the hook uses the shifted clock.
                 + (isSomeoneHere ? [] : clock.environment.map { "\($0.key)=\($0.value)" })
                 + [bridge, "hook", agent, "--debug"] + arguments,
             environment: environment.merging(settings) { $1 })
@@ -101,19 +101,19 @@ final class AgentStand: Sendable {
         }
     }
 
-    /// Lets time pass by the wall clock of the hooks, but not by timers, as while a machine sleeps.
+    /// Advances the hooks' wall clock but not timers, as when a machine sleeps.
     func passes(seconds: Int) throws { try clock.set(ahead: 3600 + seconds) }
 
     // MARK: The phone
 
-    /// The pushes that ring.
+    /// The pushes that ring the phone.
     private func rings() async throws -> [JSON.Value] {
         try await stack.control.pushes(token: token(1)).compactMap { $0["payload"] }.filter {
             $0["clear"] == nil
         }
     }
 
-    /// The text of a push, once there are as many.
+    /// The text of push `number`, once it has arrived.
     func asked(_ number: Int) async throws -> SealedMessage {
         let pushes = try await eventually {
             try await rings()
@@ -124,7 +124,7 @@ final class AgentStand: Sendable {
         return try Envelope.open(sealed, type: "permission", with: [key.notificationKey])
     }
 
-    /// The push, readable.
+    /// Push `number` with its readable text, once it has arrived.
     func rang(_ number: Int) async throws -> JSON.Value {
         let pushes = try await eventually {
             try await rings()
@@ -134,7 +134,7 @@ final class AgentStand: Sendable {
         return pushes[number - 1]
     }
 
-    /// A reply to an event, sealed.
+    /// A sealed reply to an event.
     func sealed(
         _ action: String, _ text: String? = nil, answers: [[String]]? = nil, for eventID: String
     ) throws -> JSON.Value {

@@ -1,4 +1,4 @@
-/// Keys that APNs can't be signed for with, made for these tests alone.
+/// Keys that can't sign for APNs, made only for these tests.
 enum BadKeys {
     static let rsa = """
         -----BEGIN PRIVATE KEY-----
@@ -30,7 +30,7 @@ enum BadKeys {
 
         """
 
-    /// P-256, behind a password.
+    /// A P-256 key, encrypted with a password.
     static let encrypted = """
         -----BEGIN ENCRYPTED PRIVATE KEY-----
         MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAjalaJzln32GwICCAAw

@@ -2,11 +2,11 @@ import JSON
 import PushSealing
 import Testing
 
-/// Permissions and replies to them.
+/// Permissions and questions, and replies to them.
 extension Chain {
-    /// Lets the agent of `ses_1` ask for a permission and returns the ID of the event that rang for it.
+    /// Makes the agent of `ses_1` ask for a permission and returns the ID of the event that rang for it.
     ///
-    /// - Parameter number: How many pushes the phone has got with this one.
+    /// - Parameter number: The number of pushes that the phone has received by then, including this one.
     func asks(
         _ request: String, number: Int, command: String = "git push", key: PairingSecret? = nil
     ) async throws -> String {
@@ -16,9 +16,9 @@ extension Chain {
         return try await event(key: key)
     }
 
-    /// Lets the agent of `ses_1` ask a question, or what is given, and returns what the phone reads.
+    /// Makes the agent of `ses_1` ask a question, or the given ones, and returns what the phone reads.
     ///
-    /// - Parameter number: How many pushes the phone has got with this one, without those that only clear.
+    /// - Parameter number: The number of pushes that the phone has received by then, without those that only clear.
     func asksQuestions(
         _ request: String, _ asked: JSON.Value? = nil, number: Int, key: PairingSecret
     ) async throws -> SealedMessage {
@@ -36,7 +36,7 @@ extension Chain {
         return try Envelope.open(sealed, type: "permission", with: [key.notificationKey])
     }
 
-    /// The ID of the event that rang last.
+    /// The ID of the last event that rang.
     func event(key: PairingSecret?) async throws -> String {
         let payloads = try await stack.control.pushes(token: token(1)).compactMap { $0["payload"] }
         return try Self.eventID(of: try #require(payloads.last { $0["clear"] == nil }), key: key)
@@ -73,9 +73,9 @@ extension Chain {
         return try Envelope.open(sealed, type: "permission", with: [key.notificationKey]).id
     }
 
-    /// Waits until the relay knows that nobody is needed any more, and returns what the bridge would hear then.
+    /// Waits until the relay knows that no reply is needed any more, and returns what the bridge would receive then.
     ///
-    /// A reply before that finds only that the request is gone from the server, whatever ended it.
+    /// A reply sent earlier would only find that the request is gone from the server, whatever ended it.
     @discardableResult
     func closed(_ eventID: String) async throws -> JSON.Value {
         try await eventually {
@@ -85,14 +85,14 @@ extension Chain {
         }
     }
 
-    /// The result of a reply: the phone sends it, again if need be, and waits.
+    /// Sends a reply as the phone does, repeatedly if necessary, and waits for its result.
     func result(_ reply: JSON.Value, to eventID: String) async throws -> JSON.Value {
         var members = reply.object ?? JSON.Object()
         members["timeout"] = 30
         return try #require(try await replies(.object(members), to: eventID)["result"])
     }
 
-    /// What becomes of a reply, as the phone reads it: the outcome and the reason, if there is one.
+    /// The result of a reply as the phone reads it: the outcome and the reason, if any.
     func fate(
         of event: String?, key: PairingSecret?, reply: SealedReply = SealedReply(action: "once", sentAt: 1)
     ) async throws -> String {
@@ -129,7 +129,7 @@ extension Chain {
         return outcomes
     }
 
-    /// The answers that the server got, once there are as many as wanted.
+    /// The replies that the server received, once there are at least `count`.
     func given(atLeast count: Int) async throws -> [JSON.Value] {
         try await eventually {
             try await does("replies")["replies"]?.array ?? []

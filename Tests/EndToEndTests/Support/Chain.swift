@@ -4,7 +4,7 @@ import Network
 import PushSealing
 import Testing
 
-/// A stand-in for an OpenCode server, the bridge, the relay and the simulated APNs, each a process of its own.
+/// A stand-in for an OpenCode server, the bridge, the relay and the simulated APNs, each as a separate process.
 final class Chain: Sendable {
     static let secret = "Kx3s0Q9-secret-of-the-chain"
 
@@ -17,7 +17,7 @@ final class Chain: Sendable {
     private let environment: [String: String]
     private let current: Lock<Program>
 
-    /// The bridge that runs now.
+    /// The bridge that is running now.
     var bridge: Program { current.withLock { $0 } }
 
     private init(
@@ -34,13 +34,13 @@ final class Chain: Sendable {
         current = Lock(try Program("agent-bridge", ["serve"], environment: environment))
     }
 
-    /// Starts everything with one registered phone, gives it to `body`, and stops the bridge, which must end well.
+    /// Starts everything with one registered phone, passes it to `body`, and stops the bridge, which must exit cleanly.
     ///
     /// - Parameters:
-    ///   - isPreview: Whether the server of the second generation is a preview of it.
-    ///   - settings: The bridge's.
-    ///   - relaySettings: The relay's.
-    ///   - key: The pairing's, if texts are to be sealed. The simulated APNs opens them with it.
+    ///   - isPreview: Whether a second-generation server is a preview release.
+    ///   - settings: The bridge's settings.
+    ///   - relaySettings: The relay's settings.
+    ///   - key: The pairing's key, if texts are to be sealed. The simulated APNs uses it to open them.
     static func run(
         generation: Int, isPreview: Bool = false, _ settings: [String: String] = [:],
         relaySettings: [String: String] = [:],
@@ -80,14 +80,14 @@ final class Chain: Sendable {
         }
     }
 
-    /// Starts the bridge again, after it has ended.
+    /// Starts the bridge again after it has exited.
     func restartBridge() async throws {
         let program = try Program("agent-bridge", ["serve"], environment: environment)
         current.withLock { $0 = program }
         try await connected()
     }
 
-    /// Waits until the bridge that runs now has connected as often as given.
+    /// Waits until the running bridge has connected `count` times.
     func connected(times count: Int = 1) async throws {
         _ = try await eventually {
             bridge.lines.count { $0.contains("connected to OpenCode") }
@@ -96,13 +96,13 @@ final class Chain: Sendable {
         }
     }
 
-    /// Runs a command of the bridge's with the same settings and waits for its end.
+    /// Runs a command of the bridge with the same settings and waits for its end.
     func command(_ arguments: [String]) async throws -> (status: Int32, output: String) {
         let program = try Program("agent-bridge", arguments, environment: environment)
         return (try await program.ended(), program.output)
     }
 
-    /// Lets something happen on the server.
+    /// Triggers an event on the server.
     @discardableResult
     func does(_ name: String, _ arguments: JSON.Value = [:]) async throws -> JSON.Value {
         var call = arguments.object ?? JSON.Object()
@@ -112,10 +112,10 @@ final class Chain: Sendable {
         return try answer.json()
     }
 
-    /// Lets several things happen with no time between them.
+    /// Triggers several events on the server with no time between them.
     func doesAtOnce(_ calls: JSON.Value) async throws { try await does("all", ["calls": calls]) }
 
-    /// The titles of all notifications that reached the phone, in order, once there are as many as wanted.
+    /// The titles of all notifications that reached the phone, in order, once there are at least `count`.
     func titles(atLeast count: Int) async throws -> [String] {
         try await eventually {
             try await stack.control.pushes(token: token(1)).compactMap {
@@ -133,7 +133,7 @@ final class Chain: Sendable {
             contentsOfFile: home + "/.local/state/agent-bridge/queue.jsonl", encoding: .utf8)
     }
 
-    /// A turn of a session of its own, after which everything before has rung.
+    /// Runs a turn in a separate session, after which everything earlier has rung.
     func lastTurn(_ id: String = "ses_last") async throws {
         try await does("session", ["id": .string(id), "title": .string("Last " + id)])
         try await does("begin", ["id": .string(id)])

@@ -3,7 +3,7 @@ import Glibc
 import JSON
 import Network
 
-/// A set-up in which all is well, for a test to break one thing in and run `relay check` on.
+/// A working set-up in which a test breaks one thing and then runs `relay check`.
 final class CheckStand: Sendable {
     let directory: TemporaryDirectory
     let loop: EventLoop
@@ -14,9 +14,9 @@ final class CheckStand: Sendable {
     private init(_ flags: [String]) async throws {
         directory = try TemporaryDirectory()
         loop = EventLoop(label: "check")
-        // As Apple's does, it doesn't know tokens that nobody registered.
+        // Like Apple's APNs, it doesn't know tokens that nobody registered.
         apns = try await SimulatedAPNs(in: directory, ["--unknown-tokens", "reject"] + flags, on: loop)
-        // A port that nothing listens on any more.
+        // A port on which nothing listens any more.
         let free = try await FakeServer(on: loop)
         await free.close()
         environment = [
@@ -26,7 +26,7 @@ final class CheckStand: Sendable {
         ].merging(apns.environment) { $1 }
     }
 
-    /// Starts a simulated APNs, gives the stand to `body` and takes it down.
+    /// Starts a simulated APNs, passes the stand to `body` and shuts it down.
     static func run(simulator flags: [String] = [], _ body: (CheckStand) async throws -> Void) async throws {
         let stand = try await CheckStand(flags)
         let result: Result<Void, any Error>
@@ -36,7 +36,7 @@ final class CheckStand: Sendable {
         try result.get()
     }
 
-    /// Runs `relay check --json` with some settings changed, or taken away where they are empty.
+    /// Runs `relay check --json` with some settings changed, or removed if the new value is empty.
     func check(_ changes: [String: String] = [:], _ arguments: [String] = []) async throws -> CheckResult {
         let environment = environment.merging(changes) { $1 }
         return try await CheckResult(
@@ -69,7 +69,7 @@ final class CheckStand: Sendable {
     }
 }
 
-/// What `relay check --json` found.
+/// The findings of `relay check --json`.
 struct CheckResult: Sendable, CustomStringConvertible {
     let status: Int32
     let output: String
@@ -85,10 +85,10 @@ struct CheckResult: Sendable, CustomStringConvertible {
         self.checks = checks
     }
 
-    /// The faults that failed, each once, in their order.
+    /// The faults that failed, each once, in order.
     var failed: [String] { faults("failed") }
 
-    /// The faults that are warned of, each once, in their order.
+    /// The faults with warnings, each once, in order.
     var warned: [String] { faults("warning") }
 
     private func faults(_ status: String) -> [String] {
@@ -100,7 +100,7 @@ struct CheckResult: Sendable, CustomStringConvertible {
         return faults
     }
 
-    /// What is said of a fault, or of a part where all is well; all of it together.
+    /// The combined text about a fault, or about a part without faults.
     func text(_ name: String) -> String {
         checks.filter { $0["fault"]?.string == name || $0["check"]?.string == name && $0["fault"] == nil }
             .compactMap { "\($0["subject"]?.string ?? ""): \($0["text"]?.string ?? "")" }.joined(
@@ -110,12 +110,12 @@ struct CheckResult: Sendable, CustomStringConvertible {
     var description: String { "\(status): \(output)" }
 }
 
-/// A server on this machine that is not what it should be.
+/// A server on this machine that doesn't behave as it should.
 final class FakeServer: Sendable {
     let port: UInt16
     private let listener: LoopBound<Listener>
 
-    /// Listens, under TLS where a context is given; what it says to whoever sends something, if anything.
+    /// Listens, with TLS if a context is given, and sends `answer`, if any, to each client that sends something.
     init(on loop: EventLoop, tls: TLSServerContext? = nil, says answer: String = "") async throws {
         listener = try await loop.run { loop throws(NetworkError) in
             guard let address = SocketAddress(ip: "127.0.0.1", port: 0) else {
@@ -129,7 +129,7 @@ final class FakeServer: Sendable {
         port = await loop.run { [listener] _ in listener.value.localAddress.port }
     }
 
-    /// Listens no more.
+    /// Stops listening.
     func close() async {
         await listener.loop.run { [listener] _ in listener.value.close() }
     }

@@ -1,10 +1,10 @@
 import Foundation
 import JSON
 
-/// A command of the relay's that has ended.
+/// A relay command that has ended.
 struct CommandRun: Sendable {
     let status: Int32
-    /// Both streams.
+    /// The output on both streams.
     let output: String
 
     /// Runs a command beside a stack's relay, on its database, and waits for its end.
@@ -18,20 +18,20 @@ struct CommandRun: Sendable {
     /// The output as one JSON text.
     func json() throws -> JSON.Value { try JSON.parse(Array(output.utf8), maxBytes: 1 << 26) }
 
-    /// A command that was asked things at a terminal.
+    /// A command that was run at a terminal.
     struct AtTerminal: Sendable {
         let status: Int
-        /// What stood on the terminal: the questions and messages.
+        /// The questions and messages on the terminal.
         let terminal: String
         /// Standard output.
         let output: String
-        /// For each answer, whether what was typed showed.
+        /// For each answer, whether the typed text was visible.
         let shown: [Bool]
-        /// Whether the terminal is as it was.
+        /// Whether the terminal's settings were restored.
         let isRestored: Bool
     }
 
-    /// Runs a command at a terminal and answers its questions; `^C` is the key.
+    /// Runs a command at a terminal and answers its questions; `^C` stands for the key.
     static func atTerminal(
         _ arguments: [String], answers: [String], on stack: Stack, _ more: [String: String] = [:]
     ) async throws -> AtTerminal {

@@ -5,11 +5,11 @@ import StorageMySQL
 import StoragePostgres
 import Testing
 
-/// A database that a test copies from or to, and reaches past the relay.
+/// A database that a test copies from or to, and accesses without the relay.
 struct CopyPlace: Sendable {
     let url: String
 
-    /// A new database on one of the engines: `sqlite` in a directory, or a server of the tests' script.
+    /// Creates a database on one of the engines: `sqlite` in a directory, or a server that the tests' script started.
     init(_ engine: String, in directory: TemporaryDirectory, _ name: String) throws {
         guard engine != "sqlite" else {
             url = "sqlite:" + directory.file(name)
@@ -40,7 +40,7 @@ struct CopyPlace: Sendable {
         }
     }
 
-    /// The rows of a query whose columns are texts.
+    /// The rows of a query whose columns contain text.
     func rows(_ query: String, columns: Int) throws -> Set<[String]> {
         if let file { return try Self.rows(query, columns, file) }
         return url.hasPrefix("postgres")
@@ -48,7 +48,7 @@ struct CopyPlace: Sendable {
             : try Self.rows(query, columns, try connect(MySQLConnection.self, MySQLLocation(url: url)))
     }
 
-    /// What tells the rows of each table apart, and some of what is in them.
+    /// For each table, columns that identify its rows and some of their contents.
     func contents() throws -> [String: Set<[String]>] {
         let queries = [
             "device_registration": ["secret_hash", "device_token", "id", "bundle_id", "updated_at"],
@@ -82,7 +82,7 @@ struct CopyPlace: Sendable {
         var rows: Set<[String]> = []
         try connection.query(query, []) { row throws(SQLFailure) in
             var values: [String] = []
-            // Postgres fills up to the width.
+            // Postgres pads to the column's width.
             for column in 0..<columns {
                 values.append(try row.text(column).trimmingCharacters(in: .whitespaces))
             }
@@ -115,7 +115,7 @@ struct CopyRoute: Sendable, CustomTestStringConvertible {
     let from: String
     let to: String
 
-    /// Those whose servers are there.
+    /// The routes between engines whose servers are available.
     static let available =
         [CopyRoute(from: "sqlite", to: "sqlite")]
         + (ServerUnderTest.areThere

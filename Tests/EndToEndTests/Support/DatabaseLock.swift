@@ -1,10 +1,10 @@
 import CSQLite
 
-/// Keeps everybody from changing a SQLite database, as a program that holds a transaction open does.
+/// Prevents all changes to a SQLite database, as a program with an open transaction does.
 final class DatabaseLock {
     private var database: OpaquePointer?
 
-    /// Takes the lock of the database at a path.
+    /// Locks the database at a path.
     init(_ path: String) throws {
         guard sqlite3_open_v2(path, &database, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK,
             sqlite3_busy_timeout(database, 10_000) == SQLITE_OK,

@@ -1,11 +1,11 @@
 import CSQLite
 
-/// How many rows a database's delivery log, or another table, has, read by SQLite itself.
+/// The number of rows in a database's delivery log, or in another table, as SQLite itself counts them.
 func deliveryRows(_ path: String, table: String = "delivery_log") throws -> Int {
     try number("count(*)", in: path, table)
 }
 
-/// How many pushes the delivery log has: a row names its first one, and each further one in 72 bytes.
+/// The number of pushes in the delivery log: a row contains its first push, and each further one in 72 bytes.
 func loggedPushes(_ path: String) throws -> Int {
     try number("count(*) + coalesce(sum(length(others)), 0) / 72", in: path, "delivery_log")
 }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The wall clock of a relay, which a test sets while it runs; timers and the monotonic clock go on as ever.
+/// The wall clock of a relay, which a test sets at run time; timers and the monotonic clock are unaffected.
 ///
-/// The package's library `WallClock` stands between the program and the system, so the program is the one that is
+/// The package's library `WallClock` sits between the program and the system, so the program is the one that is
 /// shipped. libfaketime isn't used because it shifts monotonic timers, too: on a machine that has been up for less than
 /// the shift, none of them fires.
 struct FakeClock: Sendable {
@@ -10,7 +10,7 @@ struct FakeClock: Sendable {
     private let library = Program.tests.appendingPathComponent("libWallClock.so").path
     private let file: String
 
-    /// A clock that is right.
+    /// Makes a clock that is right.
     init() throws {
         guard let directory, FileManager.default.fileExists(atPath: library) else {
             throw Program.Failure(description: "\(library) is missing: swift build --product WallClock")
@@ -19,13 +19,13 @@ struct FakeClock: Sendable {
         try Data(count: MemoryLayout<Int64>.size).write(to: URL(fileURLWithPath: file))
     }
 
-    /// What makes a program go by this clock.
+    /// Variables that make a program use this clock.
     var environment: [String: String] { ["LD_PRELOAD": library, "WALL_CLOCK": file] }
 
-    /// Sets the clock so many seconds ahead of the right time, or behind.
+    /// Sets the clock ahead of the right time, or behind it if `seconds` is negative.
     func set(ahead seconds: Int) throws {
         var seconds = Int64(seconds)
-        // In place: the program has the file mapped.
+        // Written in place, because the program has mapped the file.
         let handle = try FileHandle(forUpdating: URL(fileURLWithPath: file))
         defer { try? handle.close() }
         try handle.write(contentsOf: Data(bytes: &seconds, count: MemoryLayout<Int64>.size))

@@ -1,9 +1,9 @@
 import JSON
 import Network
 
-/// A small HTTP/1.1 client over one connection at a time, for tests: one request, one answer with a Content-Length.
+/// A small HTTP/1.1 client for tests: one connection, request and response (with a Content-Length) at a time.
 struct HTTPClient: Sendable {
-    /// How long a whole exchange may take.
+    /// How long an exchange may take in total.
     static let deadline = Duration.seconds(30)
 
     struct Failure: Error, CustomStringConvertible {
@@ -31,7 +31,7 @@ struct HTTPClient: Sendable {
         try await send("POST", path, body: body)
     }
 
-    /// Sends one request on a connection of its own.
+    /// Sends one request on a new connection.
     func send(_ method: String, _ path: String, body: String? = nil, headers: [String] = []) async throws
         -> Answer
     {
@@ -41,7 +41,7 @@ struct HTTPClient: Sendable {
         return try await exchange(bytes)
     }
 
-    /// Sends bytes as they are and reads one answer.
+    /// Sends raw bytes and reads one response.
     func exchange(_ bytes: [UInt8]) async throws -> Answer {
         let result = await loop.run { loop in
             await withCheckedContinuation { continuation in
@@ -55,7 +55,7 @@ struct HTTPClient: Sendable {
     }
 }
 
-/// One request and its answer on one channel.
+/// One request and its response on one channel.
 private final class Exchange: ChannelHandler {
     private let request: [UInt8]
     private var done: ((Result<HTTPClient.Answer, HTTPClient.Failure>) -> Void)?
@@ -98,7 +98,7 @@ private final class Exchange: ChannelHandler {
     }
 }
 
-/// Reads one answer from bytes; strict enough for the relay's and the simulator's own.
+/// Reads one response from bytes; strict enough for responses of the relay and the simulator.
 enum AnswerReader {
     static func read(_ bytes: [UInt8]) -> HTTPClient.Answer? {
         let end = Array("\r\n\r\n".utf8)

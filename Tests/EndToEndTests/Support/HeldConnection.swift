@@ -38,7 +38,7 @@ final class HeldConnection: Sendable {
         }
     }
 
-    /// Connects, and returns when the connection stands or has failed.
+    /// Connects, and returns when the connection is established or has failed.
     init(_ client: HTTPClient) async throws {
         loop = client.loop
         handler = await client.loop.run { loop in
@@ -53,19 +53,19 @@ final class HeldConnection: Sendable {
         guard isActive else { throw HTTPClient.Failure(description: "no connection") }
     }
 
-    /// Sends bytes as they are.
+    /// Sends a text as it is.
     func send(_ text: String) async {
         await loop.run { [handler] _ in handler.value.channel?.write(Array(text.utf8)) }
     }
 
-    /// Asks for a path and returns the whole answer's text.
+    /// Requests a path and returns the complete response's text.
     func get(_ path: String) async throws -> String {
         await loop.run { [handler] _ in handler.value.received = [] }
         await send("GET \(path) HTTP/1.1\r\nHost: relay.test\r\n\r\n")
         return await answer()
     }
 
-    /// Waits for one whole answer, or for the end.
+    /// Waits for one complete response, or for the end of the connection.
     func answer() async -> String {
         await wait { AnswerReader.read($0.received) != nil }
         return await loop.run { [handler] _ in String(decoding: handler.value.received, as: UTF8.self) }
@@ -82,11 +82,11 @@ final class HeldConnection: Sendable {
     private func wait(_ isDone: @escaping @Sendable (Handler) -> Bool) async {
         await loop.run { [handler] loop in
             let held = handler.value
-            // What never comes ends the connection, and with it the wait.
+            // If the awaited data never comes, the timer closes the connection, which ends the wait.
             let timer = Timer(on: loop) { [weak held] in held?.channel?.close() }
             timer.schedule(after: HTTPClient.deadline)
             await withCheckedContinuation { continuation in
-                // Looked at here: before, the wait may give the connection its turn, which may be the last.
+                // Checked here: the connection may have run, perhaps for the last time, before this continuation.
                 guard !isDone(held), !held.isClosed else { return continuation.resume() }
                 held.waiters.append(({ isDone(held) }, { continuation.resume() }))
             }

@@ -1,7 +1,7 @@
 import Foundation
 import JSON
 
-/// What agents give to their hooks, and take from them.
+/// The input that agents give to their hooks, and the output that they accept.
 enum HookInput {
     static let rule: JSON.Value = [
         "type": "addRules", "rules": [["toolName": "Bash", "ruleContent": "git push"]], "behavior": "allow",
@@ -42,7 +42,7 @@ enum HookInput {
         ["hookSpecificOutput": ["hookEventName": "PermissionRequest", "decision": members]]
     }
 
-    /// A transcript with a use of a tool, and its result if it was answered.
+    /// Writes a transcript with a tool use, and with its result if it was answered.
     static func write(_ path: String, _ command: String, isAnswered: Bool) throws {
         var lines = [
             #"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"\#(command)","description":"Pushes"}}]}}"#

@@ -3,9 +3,9 @@ import Foundation
 import Glibc
 import Network
 
-/// A program of this package that runs as a process of its own, with what it prints.
+/// A program of this package running as a separate process, with its output.
 final class Program: Sendable {
-    /// How long a program may take to say a line that a test waits for, or to end.
+    /// How long a program may take to print an awaited line, or to exit.
     static let deadline = Duration.seconds(30)
 
     struct Failure: Error, CustomStringConvertible {
@@ -31,17 +31,17 @@ final class Program: Sendable {
     private let child: ChildProcess
     private let state = Lock(State())
 
-    /// Starts the built product `name`; its environment holds what is given and `PATH`, nothing else.
+    /// Starts the built product `name` with an environment of `environment` and `PATH` only.
     convenience init(_ name: String, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
         try self.init(
             name, Self.products.appendingPathComponent(name), arguments,
             environment.merging(Self.noHost) { mine, _ in mine })
     }
 
-    /// Keeps the relay that is installed on the machine of the tests out of them.
+    /// Keeps the tests from using a relay installed on this machine.
     private static let noHost = ["RELAY_ENV_FILE": "/dev/null"]
 
-    /// Starts the built product `name` as a user who may do nothing, also where the tests are root's.
+    /// Starts the built product `name` as an unprivileged user, even if the tests run as root.
     convenience init(asNobody name: String, _ arguments: [String], environment: [String: String]) throws {
         let program = Self.products.appendingPathComponent(name).path
         guard geteuid() == 0 else {
@@ -54,7 +54,7 @@ final class Program: Sendable {
             environment.merging(Self.noHost) { mine, _ in mine })
     }
 
-    /// Starts a Python script that stands beside this file.
+    /// Starts a Python script from this file's directory.
     convenience init(
         script name: String, _ arguments: [String], environment: [String: String] = [:]
     ) throws {
@@ -62,7 +62,7 @@ final class Program: Sendable {
         try self.init(name, URL(fileURLWithPath: "/usr/bin/python3"), [script] + arguments, environment)
     }
 
-    /// Starts a program of the repository's or the system's.
+    /// Starts a program from the repository or the system.
     convenience init(
         tool: String, _ arguments: [String], environment: [String: String] = [:]
     ) throws {
@@ -74,7 +74,7 @@ final class Program: Sendable {
         _ name: String, _ executable: URL, _ arguments: [String], _ environment: [String: String]
     ) throws {
         self.name = name
-        // Closed on exec, or a program started meanwhile would hold this one's output open.
+        // Closed on exec; otherwise a program started meanwhile would keep this one's output open.
         var ends: [Int32] = [0, 0]
         guard pipe2(&ends, O_CLOEXEC) == 0 else { throw Failure(description: "pipe2: \(errno)") }
         let (reading, writing) = (ends[0], ends[1])
@@ -95,7 +95,7 @@ final class Program: Sendable {
         }
     }
 
-    /// Hands on what comes, then nothing once, at the end.
+    /// Passes on bytes as they arrive, and an empty slice once at the end.
     private static func read(_ descriptor: Int32, _ take: (ArraySlice<UInt8>) -> Void) {
         var chunk = [UInt8](repeating: 0, count: 4096)
         while true {
@@ -112,7 +112,7 @@ final class Program: Sendable {
         signal(SIGKILL)
     }
 
-    /// Where the programs are: in the directory `RELAY_TEST_PROGRAMS`, by default beside the tests' own bundle.
+    /// The directory of the programs: `RELAY_TEST_PROGRAMS`, by default the one with the test bundle.
     static var products: URL {
         if let directory = ProcessInfo.processInfo.environment["RELAY_TEST_PROGRAMS"] {
             return URL(fileURLWithPath: directory)
@@ -120,16 +120,16 @@ final class Program: Sendable {
         return tests
     }
 
-    /// Where the tests' own bundle is.
+    /// The directory of the test bundle.
     static var tests: URL {
         let tests = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]
         return URL(fileURLWithPath: tests).deletingLastPathComponent()
     }
 
-    /// What it has printed until now, on both streams.
+    /// The lines printed so far on both streams.
     var lines: [String] { state.withLock { $0.lines } }
 
-    /// Does nothing after its end, when another process may have its number.
+    /// Sends a signal; does nothing after the program's end, when another process may have its ID.
     func signal(_ number: Int32) {
         state.withLock { if $0.status == nil { kill(processIdentifier, number) } }
     }
@@ -142,7 +142,7 @@ final class Program: Sendable {
             description: "\(name) \(found ? "ended" : "did not say") before \(what); it printed:\n\(output)")
     }
 
-    /// Waits for its end: the exit status, or the negative number of the signal that ended it.
+    /// Waits for the program's end and returns its exit status, or the negative number of the signal that ended it.
     func ended() async throws -> Int32 {
         _ = await wait { _, status in status != nil }
         guard let status = state.withLock({ $0.status }) else {
@@ -151,7 +151,7 @@ final class Program: Sendable {
         return status
     }
 
-    /// Asks it to end with SIGTERM and waits.
+    /// Sends SIGTERM and waits for the program's end.
     @discardableResult
     func stop() async throws -> Int32 {
         signal(SIGTERM)
@@ -174,7 +174,7 @@ final class Program: Sendable {
     private func change(_ body: @Sendable (inout State) -> Void) {
         let ready = state.withLock { state in
             body(&state)
-            // A program's last words may come after its end.
+            // A program's last output may arrive after its end.
             let status = state.isOutputOver ? state.status : nil
             let ready = state.waiters.filter { $0.value.isDone(state.lines, status) }
             for key in ready.keys { state.waiters[key] = nil }
@@ -206,7 +206,7 @@ final class Program: Sendable {
     }
 }
 
-/// A directory that goes when the test is done with it.
+/// A directory that is removed after the test.
 final class TemporaryDirectory: Sendable {
     let path: String
 

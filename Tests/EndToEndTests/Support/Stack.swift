@@ -3,7 +3,7 @@ import JSON
 import Network
 import PrometheusText
 
-/// A relay and a simulated APNs, as processes of their own, over real TLS and HTTP/2.
+/// A relay and a simulated APNs as separate processes, with real TLS and HTTP/2 between them.
 final class Stack: Sendable {
     static let teamID = "TEAM123456"
     static let keyID = "KEY1234567"
@@ -12,16 +12,16 @@ final class Stack: Sendable {
     let directory: TemporaryDirectory
     let loop: EventLoop
     let simulator: Program
-    /// What the relay is started with.
+    /// The relay's settings.
     let environment: [String: String]
     private let current: Lock<Program>
     private let address: Lock<Endpoint>
     let control: Control
 
-    /// The relay that runs now.
+    /// The relay that is running now.
     var relay: Program { current.withLock { $0 } }
 
-    /// Talks to the relay that runs now.
+    /// A client of the running relay.
     var http: HTTPClient { HTTPClient(endpoint: address.withLock { $0 }, loop: loop) }
 
     private init(
@@ -37,7 +37,7 @@ final class Stack: Sendable {
         self.address = Lock(address)
     }
 
-    /// Starts both, gives them to `body`, and stops them in order; the relay must end with status 0.
+    /// Starts both, passes them to `body`, and stops them in order; the relay must exit with status 0.
     static func run(
         _ overrides: [String: String] = [:], simulator flags: [String] = [],
         _ body: (Stack) async throws -> Void
@@ -72,7 +72,7 @@ final class Stack: Sendable {
             address: try await listening(relay), control: apns.control, environment: environment)
     }
 
-    /// Starts another relay on the same database, after the first has ended.
+    /// Starts another relay on the same database after the first has exited.
     func restartRelay(_ overrides: [String: String] = [:]) async throws {
         let environment = environment.merging(overrides) { _, override in override }
         let relay = try Program("relay", ["serve"], environment: environment)
@@ -81,12 +81,12 @@ final class Stack: Sendable {
         address.withLock { $0 = endpoint }
     }
 
-    /// The address that a relay's first log line names.
+    /// The address in a relay's first log line.
     static func listening(_ relay: Program) async throws -> Endpoint {
         try await endpoint("listening", relay)
     }
 
-    /// Talks to the admin listener of the relay that runs now.
+    /// A client of the running relay's admin listener.
     var admin: HTTPClient {
         get async throws { HTTPClient(endpoint: try await Self.endpoint("admin", relay), loop: loop) }
     }
@@ -100,7 +100,7 @@ final class Stack: Sendable {
 
     private static func endpoint(_ field: String, _ relay: Program) async throws -> Endpoint {
         let line = try await relay.line("it listens") { $0.contains("listening") }
-        // The same in JSON and in text: http://127.0.0.1:PORT.
+        // The address is the same in JSON and in text: http://127.0.0.1:PORT.
         guard let name = line.range(of: field),
             let start = line[name.upperBound...].range(of: "://127.0.0.1:"),
             let port = UInt16(line[start.upperBound...].prefix { $0.isNumber })
@@ -110,7 +110,7 @@ final class Stack: Sendable {
 
     // MARK: What clients do
 
-    /// Registers a device, expects the relay to say ok, and returns in a later millisecond.
+    /// Registers a device, expects success, and returns in a later millisecond.
     func register(_ secret: String, _ token: String, environment: String? = nil, bundleID: String? = nil)
         async throws
     {
@@ -124,7 +124,7 @@ final class Stack: Sendable {
         await Self.nextMillisecond()
     }
 
-    /// Returns in a later millisecond: reports of push services remove only registrations of an earlier one than the push.
+    /// Returns in a later millisecond: push services' reports only remove registrations older than the push's.
     static func nextMillisecond() async {
         let now = milliseconds
         while milliseconds <= now { await Task.yield() }
@@ -132,7 +132,7 @@ final class Stack: Sendable {
 
     private static var milliseconds: Int64 { Int64(Date.now.timeIntervalSince1970 * 1000) }
 
-    /// Posts an event and returns its answer.
+    /// Posts an event and returns its result.
     func event(_ secret: String, _ more: JSON.Value = [:]) async throws -> EventResult {
         var body = JSON.Object()
         body["secret"] = .string(secret)
@@ -145,14 +145,14 @@ final class Stack: Sendable {
     }
 }
 
-/// A simulated APNs as a process, with a key that it takes.
+/// A simulated APNs as a process, with a key that it accepts.
 struct SimulatedAPNs {
     let program: Program
     let control: Control
-    /// What a relay needs to push to it.
+    /// The settings with which a relay pushes to it.
     let environment: [String: String]
 
-    /// Starts it, with its files in a directory.
+    /// Starts the simulator with its files in a directory.
     init(in directory: TemporaryDirectory, _ flags: [String], on loop: EventLoop) async throws {
         let key = directory.file("key.p8")
         let keyMaker = try Program("apns-simulator", ["key", "--out", key])
@@ -198,12 +198,12 @@ extension HTTPClient {
     }
 }
 
-/// The answer to an event.
+/// The response to an event.
 struct EventResult: Sendable {
     let sent: Int
     let failed: Int
     let queued: Int
-    /// For each device, by the token's last eight characters.
+    /// The delivery for each device, by the token's last eight characters.
     let deliveries: [String: JSON.Value]
 
     init(_ json: JSON.Value) throws {
@@ -246,7 +246,7 @@ struct Control: Sendable {
 
     func delete(_ path: String) async throws { _ = try ok(try await http.send("DELETE", path)) }
 
-    /// Every push that the simulator received, in order, for one device or all.
+    /// Every push that the simulator received, in order, for one device or for all.
     func pushes(token: String? = nil) async throws -> [JSON.Value] {
         var all: [JSON.Value] = []
         var cursor = 0
@@ -259,7 +259,7 @@ struct Control: Sendable {
         }
     }
 
-    /// The connections that are open.
+    /// The open connections.
     func connections() async throws -> [JSON.Value] {
         try ok(try await http.get("/connections"))["connections"]?.array ?? []
     }

@@ -1,11 +1,11 @@
 import Glibc
 import Testing
 
-/// A terminal of this user's in which somebody types.
+/// A terminal of this user, in which somebody types.
 final class Terminal {
     private let master: Int32
     private let slave: Int32
-    /// Its device, such as `/dev/pts/3`.
+    /// The terminal's device, such as `/dev/pts/3`.
     let path: String
 
     init() throws {
@@ -20,7 +20,7 @@ final class Terminal {
         close(slave)
     }
 
-    /// Types a line, which a program reads.
+    /// Types a line, which a program then reads.
     func type(_ line: String) throws {
         let bytes = Array(line.utf8)
         try #require(write(master, bytes, bytes.count) == bytes.count)

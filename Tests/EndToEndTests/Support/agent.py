@@ -1,7 +1,7 @@
 """Runs a hook as an agent does: agent.py CALL PROGRAM ARGUMENT...
 
 CALL is JSON: `input`, which the hook gets on standard input, and `timeout`, after which it gets SIGTERM. Prints `started`
-and at the end a JSON object: the exit status, both outputs, and whether its time was over. SIGTERM is passed on, as when
+and at the end a JSON object: the exit status, both outputs, and whether its time had run out. SIGTERM is passed on, as when
 the request is answered at the desk. SIGUSR1 is a closed terminal: the agent ends, and the hook stays.
 """
 

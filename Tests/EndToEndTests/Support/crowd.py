@@ -1,4 +1,4 @@
-"""Holds many idle connections to a relay: crowd.py PORT COUNT, until it is killed.
+"""Holds many idle connections to a relay until it is killed: crowd.py PORT COUNT.
 
 A process of its own, so that thousands of descriptors stay out of the tests' process.
 """
@@ -14,7 +14,7 @@ if hard < count + 100:
     sys.exit(f"{count} connections need {count + 100} file descriptors; raise `ulimit -Hn`")
 resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 held = []
-# Several at a time: on a busy machine, each request and its answer take turns with other programs.
+# Several at a time: on a busy machine, each request and its response take turns with other programs.
 while len(held) < count:
     batch = [socket.create_connection(("127.0.0.1", port), timeout=30) for _ in range(min(100, count - len(held)))]
     for connection in batch:
@@ -26,7 +26,7 @@ while len(held) < count:
     held += batch
 print("held", len(held), flush=True)
 
-# Any end of a connection while it is held is a fault of the relay.
+# If a held connection ends in any way, the relay is at fault.
 selector = selectors.DefaultSelector()
 for connection in held:
     selector.register(connection, selectors.EVENT_READ)

@@ -1,7 +1,7 @@
 """A stand-in for an OpenCode server, on the standard library's HTTP server: opencode.py 1|2|preview [PASSWORD].
 
-It serves the routes and the event stream that the bridge uses, as 1.18.33, 2.0.26 or the preview of July 2026 do. It
-prints its port. What happens is scripted: each POST /_do takes {"do": NAME, …} and calls the method of that name of
+It serves the routes and the event stream that the bridge uses, as 1.18.33, 2.0.26 or the preview of July 2026 does. It
+prints its port. Events are scripted: each POST /_do has {"do": NAME, …} and calls the method of that name in
 `First`, `Second` or `Preview`.
 """
 import base64
@@ -15,7 +15,7 @@ import urllib.parse
 
 DIRECTORY = "/home/ada/shop"
 HEARTBEAT = 1.0
-# What 1.18 expects in a permission's metadata: without it, the list of the whole directory answers 400.
+# 1.18 requires these fields in a permission's metadata; otherwise it responds with 400 to a list of the whole directory.
 NEEDED = {"webfetch": "timeout", "grep": "path", "glob": "path", "websearch": "numResults"}
 
 
@@ -41,15 +41,15 @@ class Server:
             stream.put(None)
 
     def refuse(self, on):
-        """Answers everything with 503."""
+        """Responds to everything with 503."""
         self.refuses = on
 
     def silence(self, on):
-        """Keeps streams open without a byte."""
+        """Keeps streams open without sending a byte."""
         self.is_silent = on
 
     def all(self, calls):
-        """Lets several things happen at once."""
+        """Runs several scripted calls at once."""
         for call in calls:
             getattr(self, call.pop("do"))(**call)
 
@@ -73,13 +73,13 @@ class Server:
         self.began(id)
 
     def work(self, id, text, tool, done, total):
-        """The agent writes a text and waits for a tool, with some of its todos done."""
+        """The agent writes text and waits for a tool, with some of its todos done."""
         self.message(id, "assistant", text, tool=tool)
         statuses = ["completed"] * done + ["in_progress"] * (total - done)
         self.listed(id, [{"content": "x", "status": status, "priority": "high"} for status in statuses])
 
     def end(self, id, outcome, text="Done.", told=True):
-        """A run ends: completed, failed or aborted; its requests vanish. Without `told` no event says so."""
+        """A run ends: completed, failed or aborted; its requests disappear. Without `told` no event reports this."""
         more = {"completed": {"finish": "stop"}, "failed": {"error": "APIError"},
                 "aborted": {"error": "MessageAbortedError"}}[outcome]
         self.message(id, "assistant", text, **more)
@@ -90,14 +90,14 @@ class Server:
             self.ended(id, outcome)
 
     def record(self, id, outcome):
-        """Releases of 2.x keep the outcome of a run as a message."""
+        """2.x releases keep the outcome of a run as a message."""
 
     def withdraw(self, id):
-        """What an ended run asked for vanishes without an event."""
+        """The requests of an ended run disappear without an event."""
         self.requests = {key: value for key, value in self.requests.items() if value["session"] != id}
 
     def restart(self):
-        """The server is another process: runs and requests are gone, sessions stay."""
+        """Simulates a restart of the server: runs and requests are gone, sessions remain."""
         self.requests = {}
         for session in self.sessions.values():
             session["busy"] = False
@@ -105,7 +105,7 @@ class Server:
 
     def ask(self, id, request, question=False, told=True, command="git push", permission="bash", metadata=None,
             asks=None):
-        """Asks for a permission, or a question or more: `asks` has their fields in the server's own form."""
+        """Asks for a permission, a question or several: `asks` contains their fields in the server's own format."""
         self.requests[request] = {
             "session": id, "question": question, "permission": permission, "asks": asks or self.choice,
             "metadata": {"command": command} if metadata is None else metadata}
@@ -113,11 +113,11 @@ class Server:
             self.asked_for(id, request, question)
 
     def replies(self):
-        """The answers that arrived by HTTP, in order."""
+        """The answers received by HTTP, in order."""
         return {"replies": self.replied}
 
     def reply_to(self, path, body):
-        """Answers a permission by HTTP: the status."""
+        """Answers a permission by HTTP; returns the status."""
         request, session = self.named(path)
         if request is None:
             return self.answer_questions(path, body)
@@ -132,7 +132,7 @@ class Server:
         return 200
 
     def answer_questions(self, path, body):
-        """Answers or rejects questions or a form by HTTP: the status."""
+        """Answers or rejects questions or a form by HTTP; returns the status."""
         request, session, verb = self.named_question(path)
         given = self.requests.get(request)
         if given is None or not given["question"] or session not in (None, given["session"]):
@@ -162,13 +162,13 @@ class First(Server):
     reply_member = "reply"
 
     def withdraw(self, id):
-        """An aborted run's permissions and questions stay in the lists; only their calls have ended."""
+        """An aborted run's permissions and questions stay in the lists; only their calls end."""
         for given in self.requests.values():
             if given["session"] == id:
                 given["aborted"] = True
 
     def delete(self, id):
-        """A deleted session stays busy, and what it asked for stays listed."""
+        """A deleted session stays busy, and its requests stay listed."""
         self.withdraw(id)
         info = self.info(id)
         self.deleted.add(id)
@@ -183,7 +183,7 @@ class First(Server):
         return (parts[1], None) if len(parts) == 3 and parts[0::2] == ["permission", "reply"] else (None, None)
 
     def prompt(self, id, request):
-        """A turn of the API that 1.18 shares with 2.x: it asks, and has no status."""
+        """Starts a turn of the API that 1.18 shares with 2.x: it asks, and has no status."""
         self.message(id, "user", "Fix it")
         self.next.add(id)
         self.event("session.next.prompted", id, sessionID=id, messageID="msg_1", prompt={"text": "Fix it"})
@@ -192,7 +192,7 @@ class First(Server):
         self.event("permission.v2.asked", id, id=request, sessionID=id, action="bash", resources=["ls"])
 
     def finish(self, id, text):
-        """The end of such a turn."""
+        """Ends a turn of the API that 1.18 shares with 2.x."""
         self.message(id, "assistant", text, finish="stop")
         self.next.discard(id)
         self.event("session.next.step.ended", id, sessionID=id, assistantMessageID="msg_2", finish="tool-calls")
@@ -210,7 +210,7 @@ class First(Server):
 
     @staticmethod
     def accepts(asks, body):
-        """Whether each question has a list of labels or own words."""
+        """Whether each question has a list of labels or free text."""
         answers = body.get("answers")
         return set(body) == {"answers"} and isinstance(answers, list) and len(answers) == len(asks) and all(
             isinstance(given, list) and all(isinstance(text, str) for text in given) for given in answers)
@@ -274,7 +274,7 @@ class First(Server):
         given = self.requests[request]
         more = {"questions": given.get("asks")}
         if not given["question"]:
-            # The patterns are split and cut: only the metadata says what is asked.
+            # The patterns are split and truncated: only the metadata contains the full request.
             more = {"permission": given["permission"], "patterns": ["make *"], "metadata": given["metadata"],
                     "always": ["make *"]}
         call = {"messageID": "msg_" + request, "callID": "call_" + request}
@@ -317,7 +317,7 @@ class First(Server):
         return None
 
     def calling(self, message):
-        """The message of a tool's call, which waits for an answer, unless its run was aborted."""
+        """The message of a tool call that waits for an answer, unless its run was aborted."""
         request = message.removeprefix("msg_")
         given = self.requests.get(request)
         if given is None:
@@ -380,7 +380,7 @@ class Second(Server):
 
     @staticmethod
     def accepts(asks, body):
-        """Whether each field's value is of its type, an option of it, and not too small."""
+        """Whether each field's value has its type, is one of its options, and is not too small."""
         answer = body.get("answer")
         fields = {field["key"]: field for field in asks}
         if set(body) != {"answer"} or not isinstance(answer, dict) or not set(answer) <= set(fields):
@@ -403,7 +403,7 @@ class Second(Server):
         return True
 
     def cancel(self, path, message):
-        """Cancels a form with DELETE: the status, or None for the web page."""
+        """Cancels a form with DELETE; returns the status, or None for the web page."""
         parts = path.strip("/").split("/")
         if len(parts) != 5 or parts[:2] + parts[3:4] != ["api", "session", "form"]:
             return None
@@ -507,17 +507,17 @@ class Second(Server):
         self.refuses_codes = on
 
     def reachable(self, urls):
-        """The addresses that the server names."""
+        """The addresses that the server advertises."""
         self.version = self.version | {"urls": urls}
 
     def pair(self):
-        """A new one-time code; earlier ones stay valid for five minutes."""
+        """Makes a one-time code; earlier ones stay valid for five minutes."""
         code = base64.urlsafe_b64encode(os.urandom(16)).decode().rstrip("=")
         self.codes = (*self.codes, code)
         return {"code": code, "expires_in": 300}
 
     def connect(self, path, accept):
-        """A login with a one-time code: the status, the value and the type or, for a browser, the redirect."""
+        """Logs in with a one-time code: returns the status, the value and the type or, for a browser, the redirect."""
         code = path.removeprefix("/auth/connect/")
         if code not in self.codes:
             return 401, "This link expired or was already used.", "text/html"
@@ -587,7 +587,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
     def page(self):
-        """2.x shows its web page at unknown paths."""
+        """2.x serves its web page at unknown paths."""
         self.reply(200, "<!doctype html><title>OpenCode</title>", "text/html")
 
     def do_GET(self):

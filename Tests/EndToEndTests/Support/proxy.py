@@ -1,6 +1,6 @@
-"""An HTTP proxy that knows CONNECT, on the standard library's HTTP server: proxy.py MODE.
+"""An HTTP proxy that supports CONNECT, on the standard library's HTTP server: proxy.py MODE.
 
-MODE: open, user:password (asks for them), refuse (403), silent, early (sends data in front of the server's), garbage, endless.
+MODE: open, user:password (requires them), refuse (403), silent, early (sends data before the server's), garbage, endless.
 Every name leads to 127.0.0.1. It prints its port, then each request's target.
 """
 import base64
@@ -41,7 +41,7 @@ class Proxy(http.server.BaseHTTPRequestHandler):
                 return self.end_headers()
         with socket.create_connection(("127.0.0.1", int(self.path.rpartition(":")[2]))) as server:
             if MODE == "early":
-                # In one write, or the first read may not see it.
+                # In one write; otherwise the first read may miss the data.
                 self.connection.sendall(b"HTTP/1.1 200 OK\r\n\r\nearly")
             else:
                 self.send_response(200, "Connection established")

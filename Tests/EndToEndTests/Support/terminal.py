@@ -1,8 +1,8 @@
-"""Runs a program at a terminal of its own and answers what it asks: terminal.py ANSWERS PROGRAM ARGUMENT...
+"""Runs a program at a terminal of its own and answers its questions: terminal.py ANSWERS PROGRAM ARGUMENT...
 
-ANSWERS is a JSON list of texts, typed one by one when the program has asked something. "^C" is the key. Prints a JSON
-object: the exit status, what stood on the terminal, what came out of standard output, whether what was typed
-showed at each answer, and whether the terminal is at the end as it was.
+ANSWERS is a JSON list of strings, each typed when the program has asked something. "^C" stands for the key. Prints a JSON
+object: the exit status, the terminal's contents, the standard output, whether each answer was visible as it was
+typed, and whether the terminal's settings were restored at the end.
 """
 
 import fcntl
@@ -31,7 +31,7 @@ said, shown = b"", []
 
 
 def hear(wait):
-    """Takes what the program says within a time."""
+    """Reads the program's output, waiting at most `wait` seconds for it."""
     global said
     if select.select([ours], [], [], wait)[0]:
         said += os.read(ours, 4096)

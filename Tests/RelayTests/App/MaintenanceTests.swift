@@ -91,7 +91,7 @@ struct MaintenanceTests {
             if count > 200 { throw CancellationError() }
         }
         await maintenance.run()
-        // Only the first round came after a pause.
+        // Only the first round was preceded by a pause.
         #expect(firstSteps.withLock { $0 } == [0])
         let behind = try await lines.closed().filter { $0["event"] == "maintenance.behind" }
         #expect(behind.count >= 2)
@@ -148,7 +148,7 @@ struct MaintenanceTests {
         let before = storage.state.withLock {
             $0.prunes.filter { $0.table == .deliveries }.map { $0.end / 60_000 }
         }
-        // Ten minutes from round to round: the second is left out.
+        // Rounds start ten minutes apart, so the second one is left out.
         #expect(before == [9, 29, 39, 49])
     }
 }

@@ -14,7 +14,7 @@ struct DeliveriesTests {
             status: .sent, error: nil, createdAt: time ?? EpochMilliseconds(id), deviceID: device)
     }
 
-    /// Rows of these numbers, newest first.
+    /// Rows with these numbers, newest first.
     private func rows(_ numbers: some Sequence<Int>) -> [Delivery] {
         numbers.map { row($0) }.newestFirst(.max)
     }
@@ -41,13 +41,13 @@ struct DeliveriesTests {
         let window = LogFollower.window
         let all = rows(0..<(3 * window))
         var follower = LogFollower(seen: Array(all.prefix(window)))
-        // A look reads on until it is behind what was seen.
+        // It reads on until it reaches rows that it has already seen.
         #expect(!follower.goesOn(behind: Array(all.prefix(window + 1)), of: window + 1))
         #expect(follower.goesOn(behind: Array(all.prefix(window - 1)), of: window - 1))
         #expect(follower.take(Array(all.prefix(window * 2))) == [])
         let new = row(3 * window)
         #expect(follower.take([new] + all.prefix(window * 2)) == [new])
-        // It knows the newest only, and goes on from there.
+        // It only remembers the newest row, and continues from there.
         #expect(follower.take([new] + all.prefix(window * 2)) == [])
     }
 
@@ -109,7 +109,7 @@ struct StatsTests {
         let one = try await StatsCount(storage: storage, key: Self.key).report(days: 1, now: Self.now)
         #expect(one.days.map(\.sent) == [1] && one.days.map(\.failed) == [1])
         #expect(one.now == Census(secrets: 1, devices: 1, waiting: 0))
-        #expect(one.text(.plain).hasSuffix("\nNow: 1 device; 0 pushes wait\n"))
+        #expect(one.text(.plain).hasSuffix("\nNow: 1 device; 0 pushes waiting\n"))
     }
 
     @Test("A day's reasons are bounded, and its most frequent ones shown")

@@ -17,10 +17,10 @@ struct PreconditionTests {
         "RELAY_ADMIN_LISTEN": "off",
     ]
 
-    /// Connections for which no machine has file descriptors.
+    /// A number of connections for which no machine has enough file descriptors.
     private static let tooMany = 1 << 40
 
-    /// A precondition that doesn't hold, as settings that break it.
+    /// Settings with which a precondition doesn't hold.
     private static func broken(
         _ name: Precondition.Name, in directory: Files, taken: SocketAddress
     ) throws -> [String: String] {
@@ -44,11 +44,11 @@ struct PreconditionTests {
                 "RELAY_VAPID_SUBJECT": "mailto:push@example.org",
                 "RELAY_WEBPUSH_CA_FILE": directory.path + "/missing.pem",
             ]
-        // A key that can't sign doesn't pass as a setting.
+        // A key that can't sign isn't accepted as a setting.
         case .signingKeys: ["APNS_PRIVATE_KEY": TestKey.p384PEM]
         case .adminAddress: ["RELAY_ADMIN_LISTEN": taken.description]
         case .address: ["HOST": taken.host, "PORT": String(taken.port)]
-        // See `tooMany`: no setting takes a number that every machine is short of.
+        // See `tooMany`: no setting accepts a number that exceeds every machine's file descriptors.
         case .openFiles: [:]
         case .database: ["DATABASE_URL": "sqlite:\(directory.path)/missing/relay.db"]
         case .databaseWrites: ["DATABASE_URL": "sqlite:\(directory.path)/relay.db"]
@@ -103,7 +103,7 @@ struct PreconditionTests {
         await loop.stop()
     }
 
-    /// How `relay serve` would end, and whether it warns.
+    /// How `relay serve` would exit, and whether it warns.
     private func serve(
         _ sources: SettingSources, _ name: Precondition.Name
     ) async throws -> (StartError?, warned: Bool) {
@@ -142,7 +142,7 @@ struct PreconditionTests {
         return (nil, !warnings.isEmpty)
     }
 
-    /// What `relay check` finds of a precondition.
+    /// The findings of `relay check` about a precondition.
     private func check(_ sources: SettingSources, _ name: Precondition.Name) async throws -> [CheckFinding] {
         let configuration = CheckConfiguration(sources)
         let look = configuration.database.map {
@@ -203,7 +203,7 @@ struct PreconditionTests {
     }
 }
 
-/// Takes connections and does nothing with them.
+/// Accepts connections and does nothing with them.
 final class Silent: ChannelHandler {
     func channelActive(_ channel: Channel) {}
     func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer) {}
@@ -212,7 +212,7 @@ final class Silent: ChannelHandler {
     func channelClosed(_ channel: Channel, reason: ChannelCloseReason) {}
 }
 
-/// A directory of a test's own.
+/// A test's own directory.
 private struct Files {
     let path: String
 

@@ -74,12 +74,12 @@ struct TenantRankingTests {
         let text = report.text(.plain)
         #expect(
             text.contains(
-                "1 push waits; the oldest has been due for 1m. The database doesn't store the cause"))
+                "1 push is waiting; the oldest has been due for 1m. The database doesn't store the cause"))
         #expect(text.contains("2m") && !text.contains(hash.hex))
         report.waiting = 1_000_000
         report.waitingMayBeMore = true
-        #expect(report.text(.plain).contains("At least 1,000,000 pushes wait"))
+        #expect(report.text(.plain).contains("At least 1,000,000 pushes are waiting"))
         let empty = QueueReport(pushes: [], isComplete: true, now: 0)
-        #expect(empty.text(.plain) == "No push waits\n")
+        #expect(empty.text(.plain) == "No push is waiting\n")
     }
 }

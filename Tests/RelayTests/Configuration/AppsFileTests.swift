@@ -90,7 +90,7 @@ struct AppsFileTests {
         let second = try read(changed, keeping: first.keys).get()
         #expect(second["org.example.a"]?.key === first["org.example.a"]?.key)
         #expect(second["org.example.a"]?.push.sound == nil)
-        // Another private key under the same identifiers is another key.
+        // Another private key with the same identifiers is a different key.
         let rolled = text([Self.app(["privateKey": .string(TestKey.secondPEM)])])
         let third = try read(rolled, keeping: second.keys).get()
         #expect(third["org.example.a"]?.key !== first["org.example.a"]?.key)
@@ -117,7 +117,7 @@ struct AppsFileTests {
         (app(["teamID": 5]), "apps[0].teamID must be a string: 10 characters of A-Z and 0-9"),
         (
             app(["privateKey": .string(TestKey.p384PEM)]),
-            "apps[0].privateKey: it is on another curve; APNs needs P-256"
+            "apps[0].privateKey: it is on another curve; APNs requires P-256"
         ),
         (
             app(["privateKey": "secret"]),

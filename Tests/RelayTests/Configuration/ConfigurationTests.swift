@@ -124,7 +124,7 @@ struct ConfigurationTests {
             })
         #expect(
             problems(["RELAY_TRACES_RATIO": "1"]) == [
-                "RELAY_TRACES_RATIO has no effect without RELAY_TRACES_URL, which switches traces on"
+                "RELAY_TRACES_RATIO has no effect without RELAY_TRACES_URL, which enables traces"
             ])
     }
 
@@ -226,7 +226,7 @@ struct ConfigurationTests {
         }
         #expect(
             problems(["RELAY_WEBPUSH_HOSTS": "any"]) == [
-                "RELAY_WEBPUSH_HOSTS has no effect without RELAY_VAPID_SUBJECT, which switches Web Push on"
+                "RELAY_WEBPUSH_HOSTS has no effect without RELAY_VAPID_SUBJECT, which enables Web Push"
             ])
         #expect(problems(subject.merging(["RELAY_WEBPUSH_HOSTS": "a/b"]) { $1 }).count == 1)
         let key = "yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw"
@@ -373,10 +373,10 @@ struct SettingsTests {
 
     @Test("Every setting reaches the configuration: a value that none accepts is a problem of its own each")
     func allAreRead() {
-        // A NUL is no part of any number, name, path, URL or key.
+        // No number, name, path, URL or key may contain a NUL.
         let environment = Dictionary(uniqueKeysWithValues: Settings.table.map { ($0.name, "\0") })
         let problems = problems(environment)
-        // The settings file is read before the settings; the end-to-end tests give one.
+        // The settings file is read before the settings; the end-to-end tests use one.
         for row in Settings.served {
             #expect(problems.contains { $0.hasPrefix(row.name) }, "\(row.name) is not read")
         }

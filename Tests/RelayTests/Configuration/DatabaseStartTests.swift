@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Waiting for the database at the start", .timeLimit(.minutes(2)))
 struct DatabaseStartTests {
-    /// A clock that moves when somebody waits, and a database that answers after some attempts.
+    /// A clock that advances when somebody waits, and a database that responds after some attempts.
     private final class Bench: Sendable {
         private struct State {
             var now: Duration = .zero

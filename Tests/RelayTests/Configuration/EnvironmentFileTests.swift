@@ -34,7 +34,7 @@ struct EnvironmentFileTests {
         var random = SystemRandomNumberGenerator()
         let letters = Array("Ab= \t\n\"'\\#;x\r")
         for _ in 0..<40 {
-            // Names that systemd takes come first, and what it would expand is left out.
+            // Names that systemd accepts come first, and characters that it would expand are left out.
             let text = (0..<12).map { index in
                 "V\(index)=" + String((0..<24).map { _ in letters.randomElement(using: &random) ?? "x" })
                     + "\n"
@@ -44,7 +44,7 @@ struct EnvironmentFileTests {
             for (name, value) in expected where name.hasPrefix("V") {
                 #expect(found[name] == value, "\(name) of \(text.debugDescription)")
             }
-            // Other names are none to systemd, and its program leaves out what is empty.
+            // systemd ignores other names, and its program leaves out empty values.
             let names = found.keys.filter { $0.hasPrefix("V") && Int($0.dropFirst()) != nil }
             #expect(
                 names.allSatisfy { expected[$0] == found[$0] || found[$0] == "" },
@@ -53,7 +53,7 @@ struct EnvironmentFileTests {
     }
 }
 
-/// systemd's parser, in the program that reads a user's environment.d(5).
+/// systemd's parser, as used by the program that reads a user's environment.d(5).
 private enum Systemd {
     private static let program =
         "/usr/lib/systemd/user-environment-generators/30-systemd-environment-d-generator"
@@ -71,7 +71,7 @@ private enum Systemd {
             try ChildProcess.run(program, environment: ["XDG_CONFIG_HOME": folder.path]).output)
     }
 
-    /// Its output: a variable a line, the value as a shell would quote it.
+    /// Parses systemd's output: one variable per line, with the value quoted as in a shell.
     private static func unquoted(_ output: String) -> [String: String] {
         var values: [String: String] = [:]
         for line in output.split(separator: "\n") {

@@ -42,7 +42,7 @@ struct ProxySettingsTests {
         var text = ""
         dump(proxy, to: &text)
         text += "\(proxy)" + String(reflecting: proxy) + "\(Mirror(reflecting: proxy).children.map(\.value))"
-        // Base64 of ada:hunter2 and what it is made of.
+        // Neither base64 of ada:hunter2 nor the password.
         #expect(!text.contains("hunter2") && !text.contains("YWRhOmh1bnRlcjI="), "\(text)")
     }
 

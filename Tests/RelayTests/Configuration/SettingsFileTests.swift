@@ -9,7 +9,7 @@ struct SettingsFileTests {
     private static let missing = FileError("No such file or directory", isMissing: true)
     private static let closed = FileError("Permission denied")
 
-    /// The settings file of a command, where only this file is there.
+    /// The settings that a command loads when this is the only settings file.
     private static func load(
         _ text: String?, for command: String = "devices", given: String? = nil,
         path: String = InstalledHost.settingsFile, fault: FileError = missing

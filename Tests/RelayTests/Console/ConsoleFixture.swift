@@ -7,11 +7,11 @@ import Storage
 
 @testable import Relay
 
-/// A console over given metrics and rows.
+/// A console with the given metrics and rows.
 enum ConsoleFixture {
     static let hostile = "<b>\u{202e}\"\\\u{0}\n</script>"
 
-    /// The router of a console over these metrics.
+    /// The router of a console with the given metrics.
     static func router(
         _ snapshot: MetricsSnapshot?, hosts: Set<String> = [], token: String? = nil,
         settings: [SettingInForce] = [], history: [MetricsSnapshot] = [],

@@ -21,7 +21,7 @@ struct ConsoleTenantsTests {
         return UUIDv7(at: now + milliseconds, using: &generator)
     }
 
-    /// A tenant with a device, a push that failed, one that waits, an acknowledged event and a schedule.
+    /// A tenant with a device, a failed push, a waiting push, an acknowledged event and a schedule.
     private struct Rows {
         let storage = FakeStorage()
         let failed = ConsoleTenantsTests.id(1)
@@ -81,7 +81,7 @@ struct ConsoleTenantsTests {
         return snapshot
     }
 
-    /// The JSON, which never has what is secret.
+    /// The JSON response, which must never contain secrets.
     private func ask(
         _ target: String, of storage: any Storage, hasToken: Bool = true, status: Status = 200
     ) async throws -> JSON.Value {

@@ -132,7 +132,7 @@ struct APNsHealthTests {
         health.fault("BadTopic", of: Self.target("b", TestKey.second))
         health.use(try Self.apps([stays]))
         #expect(health.fault() == Self.refused)
-        // The same app with another key is another app, and an answer to the old key comes too late.
+        // The same app with another key is another app, so the response to the old key comes too late.
         health.use(try Self.apps([("a", Self.app(TestKey.second))]))
         health.fault(Self.refused, of: Self.target("a"))
         #expect(health.fault() == nil)
@@ -143,7 +143,7 @@ struct APNsHealthTests {
 
 @Suite("Readiness and strangers", .timeLimit(.minutes(2)))
 struct StrangerReadinessTests {
-    /// Pushes to a device of some bundle, which APNs refuses in one environment, and says what `/ready` answers then.
+    /// Pushes to a device of a bundle that APNs refuses in one environment; returns `/ready`'s response afterwards.
     private func ready(
         after bundle: String, _ environment: DeviceEnvironment, others: [(String, DeviceEnvironment)] = [],
         rules: RequestRules = RequestRules(defaultBundleID: Topic("org.example.default"))
@@ -163,7 +163,7 @@ struct StrangerReadinessTests {
                 relay.production.value.script = refuse
                 relay.sandbox.value.script = refuse
             }
-            // A refused token fails a stranger's push, and makes that of a configured app wait.
+            // A refused provider token makes a stranger's push fail and a configured app's push wait.
             let answer = await relay.event().json
             #expect(answer["sent"] == 0 && (answer["failed"] == 1 || answer["queued"] == 1))
             let ready = await relay.answer(Request(target: "/ready"))

@@ -12,7 +12,7 @@ struct AgentUsesTests {
     private static let time: EpochMilliseconds = 1_800_000_000_000
     private static let key = RelayFixture.key
 
-    /// Notes uses without a worker; what is noted is stored by `stored`.
+    /// Notes uses without a worker; `stored` stores them.
     private struct Uses {
         let storage = FakeStorage()
         let lines = LogLines()
@@ -27,7 +27,7 @@ struct AgentUsesTests {
                 at: (AgentUsesTests.time + time.inMilliseconds, start + time))
         }
 
-        /// Stores what was noted; nothing can be noted after it.
+        /// Stores the noted uses; none can be noted afterwards.
         func stored() async -> [SecretHash: AgentUse] {
             uses.finish()
             await uses.run()
@@ -154,7 +154,7 @@ struct AgentUsesTests {
                     ], body: body.encoded())
                 #expect(await relay.answer(request).status.rawValue == status)
             }
-            // The second would not have been noted so soon after the first.
+            // A second use would not have been noted so soon after the first.
             #expect(await eventually { relay.storage.state.withLock { $0.agentUses.count } == 1 })
             #expect(
                 relay.storage.state.withLock { $0.agentUses[Self.key.primary]?.usedAt } == Self.time + 10)

@@ -9,7 +9,7 @@ import Testing
 struct DeliveryLogTests {
     private let time = Lock<EpochMilliseconds>(0)
 
-    /// Rows with the same IDs as those before, at a later time.
+    /// Rows with the same IDs as the previous ones, at a later time.
     private func rows(_ count: Int) -> [Delivery] {
         let time = time.withLock { time in
             time += 1
@@ -130,7 +130,7 @@ struct DeliveryLogTests {
         async let run: Void = log.run()
         #expect(await eventually { gate.waiting == 1 })
         #expect(log.isCrowded)
-        // The database goes away: nothing makes room.
+        // The database becomes unavailable, so nothing makes room.
         storage.state.withLock { $0.appendFailures = [.unavailable(logDetail: "x")] }
         retry.withLock { $0 = true }
         gate.open()
@@ -249,7 +249,7 @@ struct DeliveryLogTests {
         let log = DeliveryLog(storage: storage, log: lines.log, options: options)
         for _ in 0..<6 { log.append(rows(10)) }
         async let run: Void = log.run()
-        // Reading the rows each time would keep the log from its lock.
+        // Reading the rows each time would block the log's access to its lock.
         #expect(await eventually { log.figures.waiting == 0 })
         log.finish()
         await run
@@ -259,7 +259,7 @@ struct DeliveryLogTests {
         #expect(written.count { $0 == "delivery.delayed" } == 1)
         #expect(written.count { $0 == "delivery.resumed" } == 1)
         #expect(!written.contains("delivery.lost"))
-        // One line when writing fails first and one when it works again, not one an attempt.
+        // One line when writing first fails and one when it works again, not one per attempt.
         let isKnown = !error.isTransient
         #expect(written.count { $0 == "database.not_writable" } == (isKnown ? 1 : 0))
         #expect(written.count { $0 == "database.writable" } <= (isKnown ? 1 : 0))
@@ -279,7 +279,7 @@ struct DeliveryLogTests {
             log.append(rows(20_000))
             #expect(await eventually { log.figures.dropped == UInt64(lost) })
         }
-        // Thirty batches, of which only the first is looked through for a row that is at fault.
+        // Of thirty batches, only the first is searched for the row at fault.
         #expect(storage.state.withLock(\.batches).count < 60)
         storage.state.withLock { $0.refusedRows = [:] }
         log.append(rows(10))

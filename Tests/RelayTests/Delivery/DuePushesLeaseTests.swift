@@ -42,7 +42,7 @@ struct DuePushesLeaseTests {
                 let stopping = await relay.loop.run { loop in
                     loop.spawn { _ in await worker.value.stop(within: .seconds(30)) }
                 }
-                // The loop has begun to stop it before it runs this.
+                // The loop has begun to stop the worker before it runs this.
                 await relay.loop.run { _ in gate.open() }
                 await stopping.value
             }
@@ -92,7 +92,7 @@ struct DuePushesLeaseTests {
             try await relay.withWorker(inFlight: 2) { _ in
                 #expect(await relay.until { $0.production.held.count == 1 })
                 relay.pass(.milliseconds(1_500))
-                // It looks at the queue because of this one.
+                // This push makes the worker look at the queue.
                 let queue = await relay.queue
                 #expect(await queue.store([RelayFixture.waiting(for: other)], lease: nil) == [.queued])
                 #expect(await eventually { queue.unwrittenEnds == 1 })

@@ -15,12 +15,12 @@ struct DuePushesPaceTests {
             for token in tokens { relay.storage.add(token, under: RelayFixture.key) }
             await relay.loop.run { _ in
                 relay.production.value.script = { _ in nil }
-                // New events have seven pushes on their way.
+                // New events have seven pushes in flight.
                 _ = relay.services.value.slots.take(7)
             }
             relay.fill(tokens)
             try await relay.withWorker(inFlight: 10) { _ in
-                // Half of what is left beside them.
+                // The worker uses half of the remaining slots.
                 #expect(await relay.until { $0.production.held.count == 2 })
                 await relay.loop.run { _ in relay.services.value.slots.giveBack(7) }
                 var most = 0
@@ -79,7 +79,7 @@ struct DuePushesPaceTests {
             relay.fill(tokens)
             try await relay.withWorker(inFlight: 10, unwritten: 30) { worker in
                 #expect(await relay.until { $0.production.pushes.count == 30 })
-                // Further looks change nothing.
+                // Looking again changes nothing.
                 for _ in 0..<200 { await relay.loop.run { _ in } }
                 #expect(await relay.onLoop { $0.production.pushes.count } == 30)
                 #expect(relay.pending.count { $0.lease == nil } == 70)
@@ -132,7 +132,7 @@ struct DuePushesPaceTests {
             }
             for token in others { relay.storage.add(token, under: RelayFixture.key) }
             await relay.loop.run { _ in relay.sandbox.value.script = { _ in nil } }
-            // All of those that are never answered are in front.
+            // All pushes that never get a response come first.
             relay.fill(silent)
             relay.fill(others)
             let queue = await relay.queue
@@ -141,7 +141,7 @@ struct DuePushesPaceTests {
                 #expect(await relay.until { $0.sandbox.held.count == 5 })
                 relay.pass(Bounds.retryStallTime)
                 #expect(await relay.until { $0.production.pushes.count == 30 })
-                // They are neither in flight nor held for it, but wait for a later attempt.
+                // The remaining silent pushes are not in flight and wait without a lease for a later attempt.
                 #expect(await relay.onLoop { $0.sandbox.pushes.count } == 5)
                 let isPostponed = await eventually { relay.pending.count { $0.push.attempts == 2 } == 55 }
                 #expect(isPostponed, "attempts: \(relay.pending.map(\.push.attempts))")
@@ -189,7 +189,7 @@ struct DuePushesPaceTests {
             await run
             let pushes = await relay.onLoop { $0.production.pushes.map(\.notification.topic.text) }
             #expect(pushes.count { $0 == "org.example.good" } == 30)
-            // The first is sent once more with a token that may be new.
+            // The first push is sent once more, with a provider token that may be new.
             #expect(pushes.count { $0 == "org.example.app" } == 2)
             #expect(relay.pending.count == 60)
         }
@@ -221,7 +221,7 @@ struct DuePushesPaceTests {
             relay.storage.state.withLock { $0.failure = .unavailable(logDetail: "gone") }
             try await relay.withWorker { _ in
                 #expect(await eventually { relay.lines.text.contains("queue.unreadable") })
-                // A busy machine may miss a delay, but each is twice the one before.
+                // A busy machine may miss a delay, but each is twice the previous one.
                 let delays = (0..<7).map { EpochMilliseconds(250) << $0 }
                 for delay in delays.prefix(2) {
                     #expect(

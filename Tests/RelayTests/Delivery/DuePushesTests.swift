@@ -65,7 +65,7 @@ struct DuePushesTests {
                 #expect(await relay.until { $0.production.pushes.count == 2 })
             }
             await relay.writeEnds()
-            // The second registered after the moment since which APNs doesn't know it.
+            // The second device registered after the time since which APNs hasn't known it.
             #expect(relay.storage.state.withLock(\.devices).map(\.token) == ["bb00"])
             let rows = relay.storage.state.withLock(\.deliveries)
             #expect(rows.map(\.error) == ["Unregistered", "Unregistered"])
@@ -205,7 +205,7 @@ struct DuePushesTests {
             try await relay.withWorker { worker in
                 #expect(await relay.until { $0.production.held.count == 1 })
                 let took = await relay.loop.run { loop in
-                    // In the very turn in which the stop begins to wait.
+                    // In the same turn in which the stop begins to wait.
                     loop.atTurnEnd { relay.production.value.answerHeld { .accepted($0) } }
                     let began = loop.now
                     await worker.value.stop(within: .seconds(30))

@@ -14,7 +14,7 @@ struct FanOutEndTests {
         return options
     }
 
-    /// Has an event's push stored because its time is over, and answered while it is being stored.
+    /// Has an event's push stored after its deadline, and gives it a response while it is being stored.
     private func answeredWhileStoring(
         _ relay: RelayFixture, by sender: LoopBound<ScriptedSender>, _ outcome: @Sendable (Push) -> Outcome
     ) async -> JSON.Value {
@@ -52,9 +52,9 @@ struct FanOutEndTests {
             await relay.writeEnds()
             #expect(relay.storage.state.withLock(\.devices).map(\.token) == ["aa00", "cc00"])
             #expect(relay.storage.state.withLock(\.deliveries).map(\.error) == ["Unregistered"])
-            // The other one goes to the other environment when the queue's worker sends it.
+            // The other push goes to the other environment when the queue's worker sends it.
             #expect(relay.pending.map(\.dueAt) == [1_800_000_000_000])
-            // Nobody waits any more: the other environment isn't tried.
+            // The event is no longer waiting, so the other environment isn't tried yet.
             #expect(await relay.onLoop { $0.sandbox.pushes.count } == 0)
         }
     }
@@ -72,7 +72,7 @@ struct FanOutEndTests {
             gate.open()
             #expect(await answer.value.json["code"] == "storage_unavailable")
             #expect(await relay.onLoop { $0.production.pushes.count } == 0)
-            // It is free again.
+            // The event's ID can be used again.
             #expect(await relay.event(["eventID": "e-1"]).json["sent"] == 1)
         }
     }
@@ -88,7 +88,7 @@ struct FanOutEndTests {
             relay.storage.state.withLock { $0.removeGate = gate }
             let answer = Task { await relay.event().json }
             #expect(await relay.until { _ in gate.waiting == 1 })
-            // Whoever didn't wait would have answered by then.
+            // A response that didn't wait would have arrived by then.
             for _ in 0..<100 { await relay.loop.run { _ in } }
             gate.open()
             #expect(await answer.value["deliveries"]?.array?.first?["removed"] == true)
@@ -196,14 +196,14 @@ struct FanOutEndTests {
                     $0.deviceToken.text == "aa00" ? .rejected(503, "ServiceUnavailable") : nil
                 }
             }
-            // The answer to the COMMIT is lost: the rows are there.
+            // The database's response to COMMIT is lost, but the rows are stored.
             relay.storage.state.withLock { $0.losesConfirmation = true }
             let json = await relay.event().json
             #expect(json["failed"] == 2 && json["queued"] == 0)
             let reasons = json["deliveries"]?.array?.map { $0["reason"] }
             #expect(reasons == ["QueueUnconfirmed", "QueueUnconfirmed"])
             #expect(relay.pending.count == 2)
-            // Its outcome ends the row that may be there, so that nobody sends it again.
+            // The outcome ends the row that may exist, so that nobody sends the push again.
             await relay.loop.run { _ in relay.production.value.answerHeld { .accepted($0) } }
             await relay.writeEnds()
             #expect(relay.pending.map(\.push.deviceID) == ["device-0"])
@@ -230,7 +230,7 @@ struct FanOutEndTests {
             }
             let answer = Task { await relay.event().json }
             #expect(await relay.until { _ in gate.waiting == 2 })
-            // A relay that still writes under the other hash moves them there; one of the phones leaves.
+            // A relay that still writes under the other hash moves the rows there; one of the phones unregisters.
             relay.storage.state.withLock { state in
                 state.movePending(to: key.legacy[0])
                 state.devices.removeAll { $0.token == "cc00" }

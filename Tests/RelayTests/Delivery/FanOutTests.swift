@@ -130,7 +130,7 @@ struct FanOutTests {
                     ["device": "…aa00", "status": "failed", "reason": "Unregistered", "removed": true],
                     ["device": "…bb00", "status": "failed", "reason": "Unregistered"],
                 ])
-            // The second registered after the moment since which APNs doesn't know it.
+            // The second device registered after the time since which APNs hasn't known it.
             #expect(relay.storage.state.withLock(\.devices).map(\.token) == ["bb00"])
         }
     }
@@ -257,7 +257,7 @@ struct FanOutTests {
                 relay.production.value.answerHeld(2) { .accepted($0) }
             }
             #expect(await first.json["sent"] == 2)
-            // The refused event was given back, so that the caller may try again.
+            // The refused event's ID was released, so that the caller may try again.
             #expect(await relay.event(["eventID": "e-1"]).json["sent"] == 2)
         }
     }
@@ -314,7 +314,7 @@ struct FanOutTests {
                 rows.allSatisfy {
                     $0.createdAt == 1_800_000_000_000 && $0.secretHash == RelayFixture.key.primary
                 })
-            // A row can be found by what APNs calls the push.
+            // A row can be found by the push's ID at APNs.
             #expect(await relay.onLoop { $0.production.pushes.map(\.id) } == rows.map(\.id))
         }
     }

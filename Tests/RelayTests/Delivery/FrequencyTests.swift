@@ -15,7 +15,7 @@ struct FrequencyTests {
         #expect(answer.json["ok"] == true)
     }
 
-    /// The statuses of an event's pushes, by the token's last characters.
+    /// The statuses of an event's pushes, by the last characters of their tokens.
     private func send(_ relay: RelayFixture, _ members: JSON.Value = [:]) async -> [String: String] {
         let answer = await relay.event(members).json
         let deliveries = answer["deliveries"]?.array ?? []
@@ -41,7 +41,7 @@ struct FrequencyTests {
                     "notification": ["pushType": "background", "data": ["a": 1]],
                 ])
             #expect(background.json["sent"]?.int == 2)
-            // One look at the log sufficed.
+            // The log was read only once.
             #expect(relay.storage.state.withLock(\.sentCounts) == 1)
         }
     }

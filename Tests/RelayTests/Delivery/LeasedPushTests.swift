@@ -11,7 +11,7 @@ struct LeasedPushTests {
         id: "device", secretHash: RelayFixture.key.primary, token: "aa00", bundleID: "org.example.app",
         environment: .production, createdAt: 1, updatedAt: 2)
 
-    /// A push that was sent so often, in the hand of its sender.
+    /// A leased push that has been sent the given number of times.
     private func leased(attempts: Int) -> LeasedPush {
         var generator = IDGenerator(seed: 1)
         let push = PendingPush(

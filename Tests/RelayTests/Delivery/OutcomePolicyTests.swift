@@ -3,7 +3,7 @@ import Testing
 
 @testable import Relay
 
-/// When every push of these tests was first sent, milliseconds since 1970.
+/// When every push in these tests was first sent, in milliseconds since 1970.
 private let sentAt: Int64 = 1_800_000_000_000
 
 private func attempt(
@@ -34,7 +34,7 @@ private func failed(
         OutcomePolicy.Failure(reason: reason, removeIfNotUpdatedAfter: removeIfNotUpdatedAfter, fault: fault))
 }
 
-/// The step after a first outcome that leads to sending again, and a second one.
+/// The step after two outcomes, the first of which makes the push be sent again.
 private func step(
     _ first: Outcome, then second: Outcome, _ attempt: Attempt = attempt()
 ) throws -> OutcomePolicy.Step {
@@ -194,7 +194,7 @@ struct OutcomePolicyTests {
         }
         #expect(again.environment == .sandbox)
         #expect(step(accepted, again) == .sent(storeEnvironment: .sandbox))
-        // In the environment that no registration named it is nobody's fault.
+        // In an environment that no registration gave, it is nobody's fault.
         let elsewhere = OutcomePolicy.RetryLater(reason: reason.name, cause: .token)
         #expect(step(refused, again) == .retryLater(elsewhere))
     }
@@ -219,7 +219,7 @@ struct OutcomePolicyTests {
         let own = step(rejected(reason), attempt(isTopicDefault: true, isTopicConfigured: false))
         #expect(step(rejected(reason), attempt(isTopicConfigured: true)) == own)
         #expect(own == failed(reason.name, fault: .configuration))
-        // Anybody can register a device for any app: that must not show in `/ready`.
+        // Anybody can register a device for any app, so that must not affect `/ready`.
         #expect(step(rejected(reason), attempt(isTopicConfigured: false)) == failed(reason.name))
     }
 

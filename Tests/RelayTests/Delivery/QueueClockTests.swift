@@ -32,10 +32,10 @@ struct QueueClockTests {
         #expect(late.over([lease("a"), lease("b")], after: .seconds(90), at: start) == [])
         let soon = start + .milliseconds(89_999)
         #expect(late.over([lease("a"), lease("b"), lease("c")], after: .seconds(90), at: soon) == [])
-        // b has been taken anew since.
+        // b has been leased again since then.
         let found = [lease("a"), lease("b", until: 9_000_001), lease("c")]
         #expect(late.over(found, after: .seconds(90), at: start + .seconds(90)) == [lease("a")])
-        // What is gone for once begins anew.
+        // A lease that was missing once starts over.
         #expect(late.over([], after: .seconds(90), at: start + .seconds(100)) == [])
         #expect(late.over([lease("c")], after: .seconds(90), at: start + .seconds(200)) == [])
     }
@@ -48,12 +48,12 @@ struct QueueClockTests {
         #expect(options.waitMax == .seconds(86_460))
         options.schedule.delayMax = .milliseconds(100)
         #expect(options.waitMax >= Bounds.queuedQuietLook + Bounds.clockSkewMax)
-        // An event's lease, with the longest settings there are.
+        // An event's lease with the longest settings that are allowed.
         let longest = Duration.seconds(300) + Bounds.claimLeaseMargin(databaseTimeout: .seconds(60))
         #expect(longest.inMilliseconds < StorageLimits.receiptLeaseMax)
     }
 
-    /// Has the worker look at the queue, by a push that is due now and is sent.
+    /// Makes the worker look at the queue, by adding a push that is due now and is then sent.
     private func look(_ relay: RelayFixture, _ worker: LoopBound<DueWorker>) async throws {
         let now = relay.time.withLock { $0 }
         let device = relay.storage.add("dd00", under: RelayFixture.key)
@@ -102,7 +102,7 @@ struct QueueClockTests {
                 relay.time.withLock { $0 -= 61_000 }
                 try await look(relay, worker)
                 #expect(await relay.until { $0.production.pushes.contains { $0.deviceToken.text == "aa00" } })
-                // Once: what is stored since waits as it should.
+                // Only once: pushes stored afterwards wait as they should.
                 relay.fill(["bb00"], dueIn: 10_000, expiresIn: 86_400_000)
                 try await look(relay, worker)
                 #expect(await sent(relay, "bb00") == 0)
@@ -188,9 +188,9 @@ struct QueueClockTests {
                 relay.time.withLock { $0 += Self.minutes40 }
                 try await look(relay, worker)
                 #expect(await sent(relay, "aa00") == 0)
-                // Whoever holds it can still end it.
+                // The lease's holder can still end the push.
                 #expect(relay.pending.first?.lease?.owner == owner)
-                // If nobody does, it is sent.
+                // If the holder doesn't, the push is sent.
                 relay.pass(queue.options.leaseTime - .milliseconds(1))
                 try await look(relay, worker)
                 #expect(await sent(relay, "aa00") == 0)
@@ -236,14 +236,14 @@ struct QueueClockTests {
             try await relay.withWorker { worker in
                 try await look(relay, worker)
                 relay.fill(["aa00", "cc00"], expiresIn: 1_000)
-                // This one is over by its own time.
+                // This push expires by its own time.
                 relay.fill(["bb00"], expiresIn: 400)
                 relay.pass(.milliseconds(500))
                 relay.time.withLock { $0 += Self.minutes40 }
                 try await look(relay, worker)
                 #expect(await sent(relay, "aa00") == 1)
                 #expect(await sent(relay, "bb00") == 0)
-                // One that can't be sent now waits within its own time.
+                // A push that can't be sent now waits within its own time.
                 let waiting = await eventually { relay.pending.first?.push.attempts == 2 }
                 #expect(waiting && relay.pending.map(\.push.deviceID) == ["device-2"])
                 let now = relay.time.withLock { $0 }
@@ -273,7 +273,7 @@ struct QueueClockTests {
             }
             #expect(end(after: .seconds(1), ahead: 0) == push.expiresAt)
             #expect(end(after: .seconds(2), ahead: Self.minutes40) == push.expiresAt + Self.minutes40)
-            // What is stored after the step has lived through none.
+            // Pushes stored after the step aren't affected by it.
             let later = RelayFixture.start + Self.minutes40 + 2_000
             let stored = PendingPush(
                 id: "later", secretHash: device.secretHash, deviceID: device.id, eventType: "error",

@@ -10,7 +10,7 @@ import Testing
 @Suite("Queued pushes are checked again before they are sent", .timeLimit(.minutes(2)))
 struct QueuedPushStepTests {
     private static let start = RelayFixture.start
-    /// Quiet at 2027-01-15T08:00Z, which is the fixture's time, and until two hours later.
+    /// Quiet hours that include the fixture's time, 2027-01-15T08:00Z, and end two hours later.
     private static let quiet =
         #"{"quietHours":{"from":"07:00","to":"10:00","timeZone":"UTC","allowPermission":false}}"#
     private static let later =
@@ -87,7 +87,7 @@ struct QueuedPushStepTests {
 
     // MARK: Through the routes
 
-    /// Sends an event that APNs can't take now, changes something, and has the worker send what is due.
+    /// Sends an event that APNs can't accept now, changes something, and lets the worker send what is due.
     private static func whileWaiting(
         _ members: JSON.Value, _ change: (RelayFixture) async throws -> Void,
         _ check: (RelayFixture) async throws -> Void

@@ -21,7 +21,7 @@ struct RefusedEndTests {
         try await RelayFixture.with(options, body)
     }
 
-    /// Puts pushes that APNs took under leases of this process, and hands their ends to the queue.
+    /// Leases accepted pushes to this process and adds their ends to the queue.
     private func end(_ count: Int, _ relay: RelayFixture) async {
         let device = relay.storage.add("aa00", under: RelayFixture.key)
         let owner = await relay.onLoop { $0.services.makeID() }
@@ -34,7 +34,7 @@ struct RefusedEndTests {
         for push in pushes { queue.end(LeasedPush(push, to: device, owner: owner).over(.sent, at: 1)) }
     }
 
-    /// Writes what was ended and then the rows of the log, as the end of a process does.
+    /// Writes the ends and then the log rows, as a process does when it exits.
     private func writeAll(_ relay: RelayFixture) async {
         await relay.writeEnds()
         let log = await relay.onLoop { $0.services.shared.deliveryLog }
@@ -112,7 +112,7 @@ struct RefusedEndTests {
             try await relay.withWorker { worker in
                 #expect(await relay.until { $0.production.pushes.count == 1 })
                 for claims in 2...4 {
-                    // Its lease runs out, and the worker looks because of another push.
+                    // The lease expires, and another push makes the worker look at the queue.
                     relay.pass(queue.options.leaseTime + .milliseconds(1))
                     relay.storage.add("bb0\(claims)", under: RelayFixture.key)
                     let other = try #require(relay.storage.state.withLock(\.devices).last)
@@ -142,7 +142,7 @@ struct RefusedEndTests {
             async let run: Void = queue.run()
             try await relay.withWorker { worker in
                 #expect(await relay.until { $0.production.held.count == 1 })
-                // As a relay with another pepper does it: the row is another one, under the same lease.
+                // A relay with another pepper does this: the row gets another hash, under the same lease.
                 let moved = SecretHasher().key(of: Secret("moved")).primary
                 relay.storage.state.withLock { $0.movePending(to: moved) }
                 await relay.loop.run { _ in
@@ -199,7 +199,7 @@ struct RefusedEndTests {
             var end = LeasedPush(push, to: device, owner: owner).over(
                 .failed, error: "Unregistered", at: 2_000)
             end.removal = PushQueue.End.Removal(device: device, ifNotUpdatedAfter: 1_999, at: 2_000)
-            // Registered again at a relay whose clock is behind.
+            // The device has registered again, at a relay whose clock is behind.
             relay.storage.state.withLock { $0.devices = [] }
             relay.storage.add("aa00", under: RelayFixture.key, at: 1_500)
             queue.end(end)

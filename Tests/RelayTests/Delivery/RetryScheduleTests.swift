@@ -73,12 +73,12 @@ struct RetryScheduleTests {
         #expect([1, 10, 128].map { budget.claimMin(slots: $0) } == [1, 5, 64])
     }
 
-    /// So many milliseconds after the beginning.
+    /// The moment that many milliseconds after the start.
     private func moment(_ milliseconds: Int) -> MonotonicTime {
         MonotonicTime(nanoseconds: 1_000_000_000_000) + .milliseconds(milliseconds)
     }
 
-    /// Takes all the slots that a destination may have, and says how many.
+    /// Takes all slots that a destination may have and returns their number.
     private func fill(
         _ destinations: inout ConcurrencyLimiter, _ destination: PushDestination,
         besides eventPushes: Int = 0,
@@ -106,7 +106,7 @@ struct RetryScheduleTests {
             let taken = [here, there, elsewhere].map { fill(&destinations, $0, besides: eventPushes) }
             #expect(taken == expected)
             #expect(destinations.inFlight == expected.reduce(0, +))
-            // Also when new events have taken what was left.
+            // Even when new events have taken the rest.
             #expect(!destinations.hasSlot(in: here, besides: 1_000))
             for _ in 0..<expected[1] { destinations.giveBack(there, .ended, at: moment(1)) }
             #expect(destinations.hasSlot(in: there, besides: 1_000))
@@ -141,7 +141,7 @@ struct RetryScheduleTests {
         destinations.giveBack(here, .ended, at: moment(100))
         destinations.take(in: here, at: moment(101))
         #expect(destinations.silent(besides: 0, at: moment(time)) == [])
-        // What has been given up is no answer.
+        // A push that was given up doesn't count as a response.
         destinations.giveBack(here, .none, at: moment(101))
         destinations.take(in: here, at: moment(102))
         #expect(destinations.silent(besides: 0, at: moment(100 + time)) == [here])
@@ -150,7 +150,7 @@ struct RetryScheduleTests {
         #expect(destinations.silent(besides: 19, at: moment(299 + time)) == [there])
     }
 
-    /// Sends so many pushes one after another, each of which comes to the same.
+    /// Sends a number of pushes one after another, all with the same result.
     private func send(
         _ count: Int, _ answer: ConcurrencyLimiter.Answer, _ destinations: inout ConcurrencyLimiter,
         at now: Int
@@ -175,7 +175,7 @@ struct RetryScheduleTests {
         #expect(fill(&destinations, here) == 4)
         for _ in 0..<4 { destinations.giveBack(here, .ended, at: moment(0)) }
         #expect(destinations.width == 8)
-        // As many that it takes as that it doesn't are good enough.
+        // As many accepted pushes as refused ones are good enough.
         send(4, .none, &destinations, at: 0)
         send(4, .ended, &destinations, at: 0)
         #expect(destinations.width == 16)
@@ -196,7 +196,7 @@ struct RetryScheduleTests {
         #expect(destinations.width == 2 * first)
         send(1, .ended, &destinations, at: 0)
         #expect(destinations.width == 4 * first)
-        // As few answers as at first are enough to see that it takes nothing.
+        // As few responses as at first are enough to show that it accepts nothing.
         for expected in [2 * first, first, first / 2] {
             send(first, .putOff, &destinations, at: 0)
             #expect(destinations.width == expected)
@@ -264,7 +264,7 @@ struct RetryScheduleTests {
             refused.answered(target, .tokenRefused, at: moment(1_010 * second))
             #expect(refused.spares(target, at: moment(1_010 * second + 999)))
         }
-        // No answer says nothing of the token: the next push asks.
+        // Without a response nothing is known about the token, so the next push tests it.
         refused.sent(to: target)
         refused.answered(target, .none, at: moment(6_000))
         #expect(!refused.spares(target, at: moment(6_000)))

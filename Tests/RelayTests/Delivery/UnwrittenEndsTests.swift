@@ -39,7 +39,7 @@ struct UnwrittenEndsTests {
 
     /// Writes until nothing is left.
     ///
-    /// `error` says why a batch is not written. Returns the sizes of the batches, negative for those without the log.
+    /// `error` returns why a batch is not written. Returns the batches' sizes, negative for those without the log.
     private func write(
         _ ends: Ends, _ error: (UnwrittenEnds.Batch) -> StorageError?
     ) -> (sizes: [Int], unlogged: Int) {
@@ -84,11 +84,11 @@ struct UnwrittenEndsTests {
         let first = write(ends) { _ in Self.full }
         #expect(first.sizes.count <= 2 + 2 * Bounds.endsRefusedInRowMax)
         #expect(ends.count == 2_000 && ends.refusedCount == 2_000)
-        // Those that come meanwhile are tried once with the log and once without.
+        // Ends that arrive meanwhile are tried once with the log and once without.
         #expect(ends.add(end(2_000)) && ends.add(end(2_001)))
         #expect(write(ends) { _ in Self.full }.sizes == [2, -2])
         #expect(ends.refusedCount == 2_002)
-        // When the database takes ends again, whole batches are written.
+        // When the database accepts ends again, whole batches are written.
         var written = 0
         while let batch = ends.nextRefused() {
             written += ends.wrote(batch, leased: [true]).unlogged.count
@@ -105,7 +105,7 @@ struct UnwrittenEndsTests {
         #expect(ends.count == 0 && written.unlogged == 1_000)
         let timeouts = written.sizes.count { $0 > 0 }
         #expect(timeouts <= Bounds.endsLoggedTimeoutsMax + 11, "\(written.sizes)")
-        // With the log again when it is free, also after a while without.
+        // When the log is free, ends are written with it again, even after a while without it.
         #expect(ends.add(end(0)))
         #expect(write(ends) { _ in nil }.sizes == [1])
     }
@@ -118,7 +118,7 @@ struct UnwrittenEndsTests {
         }
         #expect(ends.count == 1 && ends.refusedCount == 1)
         #expect(written.sizes.count < 30, "\(written.sizes)")
-        // One that is to be sent again isn't set aside.
+        // The end of a push that will be sent again isn't set aside.
         let other = Ends()
         #expect(other.add(end(0, again: true)))
         var steps: [UnwrittenEnds.Step] = []
@@ -171,7 +171,7 @@ struct UnwrittenEndsTests {
         _ = ends.wrote(batch, leased: [true, true, false])
         #expect(ends.count == 0)
         #expect(!ends.reclaimed(push(0), owner: owner(4)) && !ends.reclaimed(push(1), owner: owner(4)))
-        // Its row was held by somebody else when its end was written: under this lease it can be.
+        // Another process held the row when its end was written; under this lease the end can be written.
         #expect(ends.reclaimed(push(2), owner: owner(4)) && ends.count == 1)
         let late = try #require(ends.next())
         #expect(late.ends.map(\.settlement.owner) == [owner(4)])
@@ -184,7 +184,7 @@ struct UnwrittenEndsTests {
         let ends = ends(2)
         let first = try #require(ends.next())
         #expect(ends.reclaimed(push(0), owner: owner(2)) && ends.reclaimed(push(1), owner: owner(2)))
-        // The first end came in time, the other too late.
+        // The first end was in time, the other one too late.
         #expect(ends.wrote(first, leased: [true, false]).notLeased == 0)
         #expect(ends.count == 1)
         let second = try #require(ends.next())
@@ -241,7 +241,7 @@ private struct Zeros: RandomNumberGenerator {
     func next() -> UInt64 { 0 }
 }
 
-/// The value, where an expectation can change it.
+/// Ends behind a reference, so that expectations can change them.
 private final class Ends {
     private var value = UnwrittenEnds()
 

@@ -19,7 +19,7 @@ struct CommandDocumentTests {
         if Documents.isUpdating { Documents.write("reference/commands.md", text) }
         #expect(
             Documents.read("reference/commands.md") == text,
-            "UPDATE_DOCS=1 swift test --filter DocumentTests writes it anew")
+            "UPDATE_DOCS=1 swift test --filter DocumentTests regenerates it")
     }
 
     @Test("It names every command that shows something to people")
@@ -32,7 +32,7 @@ struct CommandDocumentTests {
     }
 }
 
-/// What stands in docs/reference/commands.md: commands' own output for a day that was made up.
+/// The examples in docs/reference/commands.md: commands' own output for an invented day.
 private enum CommandExamples {
     static var all: [(name: String, command: String, output: String)] {
         [

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("deploy/compose.*.yaml", .timeLimit(.minutes(2)))
 struct ComposeTests {
-    /// A service's lines in a compose file, by its name.
+    /// The lines of each service in a compose file, by the service's name.
     private func services(_ text: String) -> [Substring: [Substring]] {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         let section = lines.drop { $0 != "services:" }.dropFirst().prefix { $0.isEmpty || $0.hasPrefix(" ") }

@@ -2,9 +2,9 @@ import Programs
 
 @testable import Relay
 
-/// docs/reference/configuration.md, made from the table of settings.
+/// docs/reference/configuration.md, generated from the table of settings.
 enum ConfigurationDocument {
-    /// The whole document.
+    /// The complete document.
     static var text: String {
         let chapters = RelayCommand.table.groups(of: Settings.table).map { group, rows in
             "## \(group.title)\n\n" + Documents.table(head, rows.map(cells))
@@ -20,7 +20,7 @@ enum ConfigurationDocument {
         return [names, code(row.defaultText), accepts(row), row.summary]
     }
 
-    /// What a setting accepts, without the words that its column's heading and the introduction make superfluous.
+    /// What a setting accepts, without words that the column's heading or the introduction makes superfluous.
     private static func accepts(_ row: SettingRow) -> String {
         if row.group == .copy, row.accepts == Settings.databaseURL.row.accepts {
             return "as `DATABASE_URL`"
@@ -30,7 +30,7 @@ enum ConfigurationDocument {
         return String(row.accepts.dropFirst(prefix.count))
     }
 
-    /// Values are code, sentences aren't.
+    /// Formats values as code, but not sentences.
     private static func code(_ text: String) -> String {
         text.contains(" ") || text == "required" ? text : "`\(text)`"
     }
@@ -41,8 +41,8 @@ enum ConfigurationDocument {
         <!-- Made from the table of settings in the code: UPDATE_DOCS=1 swift test --filter DocumentTests -->
 
         `relay serve` reads its settings from environment variables and from flags with the same names: `PORT` is `--port`,
-        `APNS_TEAM_ID` is `--apns-team-id`. Flags take precedence. Other commands read some of them: `relay COMMAND --help` lists
-        which.
+        `APNS_TEAM_ID` is `--apns-team-id`. Flags take precedence. Other commands read some of these settings;
+        `relay COMMAND --help` lists them.
 
         **Required**: `APNS_TEAM_ID`, `APNS_KEY_ID` and `APNS_PRIVATE_KEY` or its file; or `APNS_APPS_FILE` alone.
 
@@ -53,11 +53,11 @@ enum ConfigurationDocument {
           pass secrets in them.
         - **Unknown variables** that begin with `RELAY_` or `APNS_` are errors, except those that Kubernetes and Docker add for a service
           called `relay` or `apns-…` (`RELAY_SERVICE_HOST`, `RELAY_PORT=tcp://…`).
-        - The relay reports **all errors** in one message before it opens anything.
+        - The relay reports **all errors** in one message, before it opens anything.
 
-        Exit statuses of `relay serve`: 0 stopped by SIGTERM or SIGINT; 64 wrong command line; 69 the database or the port is
-        unavailable; 70 the shutdown took too long and was cut off; 78 wrong configuration; 130 stopped by a second signal before the
-        shutdown was complete.
+        Exit statuses of `relay serve`: 0 stopped by SIGTERM or SIGINT; 64 invalid command line; 69 the database or the port is
+        unavailable; 70 the shutdown took too long and was aborted; 78 invalid configuration; 130 stopped by a second signal before
+        the shutdown was complete.
 
         """
 
@@ -78,7 +78,8 @@ enum ConfigurationDocument {
           the bundle IDs, without which registrations must name theirs.
         - Don't set `APNS_TEAM_ID`, `APNS_KEY_ID`, `APNS_PRIVATE_KEY`, `APNS_DEFAULT_BUNDLE_ID`, `APNS_BUNDLE_IDS`, `APNS_SOUND` or
           `APNS_TTL` as well.
-        - Registrations for other bundles get `unknown_bundle`, and those for environments that the app doesn't list `invalid_field`.
+        - Registrations for other bundles get `unknown_bundle`; registrations for environments that the app doesn't list get
+          `invalid_field`.
         - Apps with the same team and key share up to `APNS_CONNECTIONS_MAX` connections to each APNs server.
         - SIGHUP reloads the file and the keys. If the file has an error, the relay logs it and keeps its current apps. Devices of a
           removed app stay registered; their pushes fail with `UnknownBundle` until the app returns.

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Documents", .timeLimit(.minutes(2)))
 struct DocumentTests {
-    private let advice: Comment = "UPDATE_DOCS=1 swift test --filter DocumentTests writes it anew"
+    private let advice: Comment = "UPDATE_DOCS=1 swift test --filter DocumentTests regenerates it"
 
     @Test("docs/reference/configuration.md is what the table of settings says")
     func configuration() {
@@ -108,7 +108,7 @@ struct DocumentTests {
         #expect(names.sorted() == CheckFault.allCases.map(\.rawValue).sorted())
     }
 
-    /// Fields that have the same rule share a row.
+    /// The fields' rows; fields with the same rule share a row.
     private var fields: String {
         var rows: [(rule: String, names: [String])] = []
         for field in RequestField.allCases {

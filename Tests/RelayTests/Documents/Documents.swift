@@ -3,9 +3,9 @@ import Programs
 
 @testable import Relay
 
-/// The files in docs/ that are made from tables in the code, in whole or in part.
+/// The files in docs/ that are generated from tables in the code, in whole or in part.
 ///
-/// `UPDATE_DOCS=1 swift test --filter DocumentTests` writes them anew.
+/// `UPDATE_DOCS=1 swift test --filter DocumentTests` writes them again.
 enum Documents {
     /// Whether the files are to be written rather than compared.
     static var isUpdating: Bool { getenv("UPDATE_DOCS") != nil }
@@ -16,7 +16,7 @@ enum Documents {
         return here.dropLast(4).joined(separator: "/") + "/docs/" + name
     }
 
-    /// The text of a file in docs/; empty when there is none.
+    /// The text of a file in docs/; empty if there is none.
     static func read(_ name: String) -> String {
         guard case .success(let bytes) = SettingFile.read(path(name)) else { return "" }
         return String(decoding: bytes, as: UTF8.self)
@@ -29,7 +29,7 @@ enum Documents {
         fclose(file)
     }
 
-    /// A text with what stands between `<!-- generated: NAME -->` and the next `<!-- end -->` replaced.
+    /// Replaces the part of a text between `<!-- generated: NAME -->` and the next `<!-- end -->`.
     static func replacing(_ name: String, in text: String, with content: String) -> String? {
         guard let start = text.firstRange(of: "<!-- generated: \(name) -->\n"),
             let end = text[start.upperBound...].firstRange(of: "<!-- end -->")

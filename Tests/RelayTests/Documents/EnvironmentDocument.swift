@@ -2,9 +2,9 @@ import Programs
 
 @testable import Relay
 
-/// deploy/relay.env, made from the table of settings: what a machine's administrator edits.
+/// deploy/relay.env, generated from the table of settings, for a machine's administrator to edit.
 enum EnvironmentDocument {
-    /// The whole file.
+    /// The complete file.
     static var text: String {
         let chapters = RelayCommand.table.groups(of: Settings.served).map { group, rows in
             "\n### \(group.title)\n\n" + rows.map(entry).joined(separator: "\n")
@@ -12,13 +12,13 @@ enum EnvironmentDocument {
         return introduction + chapters.joined()
     }
 
-    /// What the lines that are not comments say; an empty value counts as not set.
+    /// The lines that are not comments; an empty value counts as not set.
     static let given = [
         "APNS_TEAM_ID": "", "APNS_KEY_ID": "", "APNS_DEFAULT_BUNDLE_ID": "",
         "APNS_PRIVATE_KEY_FILE": "/etc/relay/apns-key.p8",
     ]
 
-    /// The settings' lines with the comment sign taken away: name and value, which may be empty.
+    /// The settings in a file with comment signs removed: name and value, which may be empty.
     static func settings(in text: String) -> [(name: String, value: String)] {
         text.split(separator: "\n").compactMap { line in
             let line = line.hasPrefix("#") ? line.dropFirst() : line
@@ -46,7 +46,7 @@ enum EnvironmentDocument {
         return "#\(name)=\(defaultValue)"
     }
 
-    /// Whether a default is a value and not words about it.
+    /// Whether a default is a value rather than a description.
     private static func isValue(_ text: String) -> Bool {
         !text.contains(" ") && text != "required"
     }

@@ -2,9 +2,9 @@ import JSON
 
 /// Checks JSON against the part of JSON Schema (2020-12) that docs/reference/openapi.yaml uses; other keywords are refused.
 struct JSONSchema {
-    /// The whole document, for `$ref`.
+    /// The complete document, for `$ref`.
     let document: JSON.Value
-    /// Whether members that a schema doesn't describe are faults, as in this relay's own answers.
+    /// Whether members that a schema doesn't describe are faults, as in this relay's own responses.
     var isClosed = false
 
     private static let known: Set<String> = [
@@ -13,7 +13,7 @@ struct JSONSchema {
         "minLength", "maxLength", "minimum", "pattern",
     ]
 
-    /// What is wrong with a value, each with its place; nothing when it is valid.
+    /// The faults of a value, each with its place; empty if the value is valid.
     func faults(in value: JSON.Value, _ schema: JSON.Value, at place: String = "$") -> [String] {
         guard let members = schema.object?.members else { return ["\(place): no schema"] }
         if let reference = schema["$ref"]?.string {
@@ -66,7 +66,7 @@ struct JSONSchema {
         return faults
     }
 
-    /// The part of the document that a reference within it names.
+    /// The part of the document to which a reference within it points.
     func resolve(_ reference: String) -> JSON.Value? {
         reference.dropFirst(2).split(separator: "/").reduce(Optional(document)) { $0?[String($1)] }
     }

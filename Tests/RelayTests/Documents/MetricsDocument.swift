@@ -1,8 +1,8 @@
 @testable import Relay
 
-/// docs/reference/metrics.md, made from the table of metrics.
+/// docs/reference/metrics.md, generated from the table of metrics.
 enum MetricsDocument {
-    /// The whole document.
+    /// The complete document.
     static var text: String {
         let chapters = Metrics.chapters.map { chapter in
             "## \(chapter.name)\n\n" + chapter.metrics.filter { !isStandard($0) }.map(line).joined()
@@ -10,10 +10,10 @@ enum MetricsDocument {
         return introduction + "\n" + chapters.joined(separator: "\n") + "\n" + labels
     }
 
-    /// Whether a metric is one that every Prometheus client library has.
+    /// Whether every Prometheus client library has the metric.
     private static func isStandard(_ metric: Metric) -> Bool { metric.name.hasPrefix("process_") }
 
-    /// The kind that the introduction says a metric's name stands for.
+    /// The metric's kind that its name stands for according to the introduction.
     static func kind(of name: String) -> Metric.Kind {
         if name.hasSuffix("_total") { return .counter }
         return name.hasSuffix("_duration_seconds") ? .histogram : .gauge
@@ -60,12 +60,15 @@ enum MetricsDocument {
         | `app` | the bundle ID of a configured app, at most \(Bounds.metricsAppsMax); `webpush` for Web Push, `other` for the rest |
         | `result` | `sent`, `failed`, `queued`, `muted`, as in responses to events; for queued pushes `sent`, `failed`, `again` |
         | `outcome` | `accepted`, `rejected` (refused by the push service), `unreachable` (no response) |
-        | `reason` | [as in responses and the delivery log](api.md#post-v1event) and, for GOAWAY, HTTP/2 error codes; `none` without a fault, `other` for unknown reasons |
+        | `reason` | [as in responses and the delivery log](api.md#post-v1event) and, for GOAWAY, HTTP/2 error codes; `none` if there was no fault, `other` for unknown reasons |
         | `check` | \(Readiness().checks.map { "`\($0.name)`" }.joined(separator: ", ")), as in `/ready` |
 
-        `relay_push_attempts_total` includes every request to a push service: one per device, one in APNs' other environment after
-        `BadDeviceToken` or for a key of that environment, one with a new provider token after a refused one, one without the sealed text
-        after a message was too large for Web Push, and one for each retry of a queued push.
+        `relay_push_attempts_total` counts every request to a push service: one per device, plus
+
+        - one in APNs' other environment, after `BadDeviceToken` or if the key belongs to that environment;
+        - one with a new provider token, if the previous token was refused;
+        - one without the sealed text, if the message was too large for Web Push;
+        - one for each retry of a queued push.
 
         """
 }

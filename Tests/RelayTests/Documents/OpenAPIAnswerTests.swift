@@ -96,7 +96,7 @@ struct OpenAPIAnswerTests {
         var closed = schema
         closed.isClosed = true
         #expect(closed.faults(in: later, body) == ["$: later is not described"])
-        // Clients that are generated from it would refuse answers of later versions.
+        // Clients generated from it would refuse later versions' responses.
         #expect(!Documents.read("reference/openapi.yaml").contains("additionalProperties"))
     }
 
@@ -197,7 +197,7 @@ struct OpenAPIAnswerTests {
             let token = try await relay.token(.read)
             for path in try #require(document["paths"]?.object).members.map(\.name)
             where path.hasPrefix("/v1/") && path != "/v1/webpush/key" {
-                // Without a history, these refuse before they look at the token.
+                // Without a history, these routes refuse before they check the token.
                 guard !path.hasPrefix("/v1/history") else { continue }
                 await check(path, Self.anything, token: AccessTokenText.make(), 401)
                 guard !["/v1/device/list", "/v1/schedule/list", "/v1/outcomes"].contains(path) else {
@@ -212,7 +212,7 @@ struct OpenAPIAnswerTests {
         }
     }
 
-    /// What makes every body valid.
+    /// Members that make every body valid.
     private static let anything: JSON.Value = [
         "deviceToken": "aa00", "eventType": "complete", "sessionID": "s", "all": true, "eventID": "e",
         "title": "t", "action": "once", "activityToken": "bb00", "outcome": "taken", "scope": "send",
@@ -335,7 +335,7 @@ struct OpenAPIAnswerTests {
                             headers: isGiven ? [("Authorization", "Bearer \(key)")] : [],
                             body: method.name == "get" ? [] : body.encoded())
                         let answer = await relay.answer(request)
-                        // The device has been unregistered before.
+                        // The device has been unregistered by an earlier request.
                         let isWithoutDevice = path.name == "/v1/activity/register"
                         #expect(
                             answer.status.rawValue
@@ -348,7 +348,7 @@ struct OpenAPIAnswerTests {
 }
 
 extension JSONSchema {
-    /// Records what of an answer its operation doesn't describe.
+    /// Records the parts of a response that its operation doesn't describe.
     func expect(_ response: Response, isDescribedBy operation: JSON.Value?) {
         let status = "\(response.status.rawValue)"
         guard var described = operation?["responses"]?[status] else {

@@ -28,7 +28,7 @@ struct OpenAPITests {
                 described.append("\(method.name.uppercased()) \(path.name)")
             }
         }
-        // The web page and the doors, which have other APIs, are no part of the API.
+        // The web page, and the doors with their own APIs, aren't part of the API.
         let undescribed = [.page, .none] + RouteName.doors
         #expect(
             Set(described)
@@ -213,7 +213,7 @@ struct OpenAPITests {
                 == .string("^[A-Za-z0-9._:-]{1,\(Bounds.requestIDCountMax)}$"))
     }
 
-    /// Requests of every kind, good and bad.
+    /// Valid and invalid requests of every kind.
     private static let requests: [(path: String, body: JSON.Value)] = {
         let secret: JSON.Value = .string(RelayFixture.secret)
         let long = String(repeating: "a", count: 513)
@@ -324,7 +324,7 @@ struct OpenAPITests {
                 RequestField.allCases.filter { $0.rawValue.hasPrefix("preferences.") }
             ),
         ]
-        // What a unit allows is more than a schema says.
+        // A schema can't express what a unit allows.
         let hours: (String, JSON.Value, [RequestField]) = (
             "/v1/schedule/create",
             ["secret": secret, "every": ["unit": "hour"], "notification": ["title": "t"]],
@@ -353,7 +353,7 @@ struct OpenAPITests {
         return requests
     }()
 
-    /// A value with the member at a place replaced.
+    /// Replaces the member at a place in a value.
     private static func replacing(
         _ place: ArraySlice<String>, in base: JSON.Value, with value: JSON.Value?
     ) -> JSON.Value {
@@ -376,7 +376,7 @@ struct OpenAPITests {
                 let wanted = try #require(
                     operation?["requestBody"]?["content"]?["application/json"]?["schema"])
                 let faults = schema.faults(in: body, wanted)
-                // Where the body has no secret, the header has one.
+                // If the body contains no secret, the header does.
                 let bearer = [("Authorization", "Bearer \(RelayFixture.secret)")]
                 let headers = body["secret"] == nil ? bearer : []
                 let response = await relay.answer(

@@ -1,12 +1,12 @@
 import Storage
 import Testing
 
-/// docs/operate/privacy.md promises to name everything that is stored.
+/// docs/operate/privacy.md promises to list everything that is stored.
 @Suite("docs/operate/privacy.md", .timeLimit(.minutes(2)))
 struct PrivacyTests {
     private let text = Documents.read("operate/privacy.md")
 
-    /// The names in backquotes in the first cells of a section's table.
+    /// The names in backticks in the first cells of a section's table.
     private func columns(of table: String) throws -> Set<String> {
         let heading = try #require(text.firstRange(of: "### Table `\(table)`\n"), "no section for \(table)")
         let rest = text[heading.upperBound...]

@@ -1,11 +1,11 @@
 import JSON
 
-/// Reads the YAML that docs/reference/openapi.yaml is written in, and refuses any other.
+/// Parses the subset of YAML that docs/reference/openapi.yaml uses, and refuses any other.
 ///
 /// Block mappings and sequences, flow sequences of plain scalars, the empty mapping `{}`, and scalars on one line: plain,
 /// or in quotation marks without escapes. Plain `true`, `false` and integers have their type.
 struct SimpleYAML {
-    /// What was not understood, and where.
+    /// Input that the parser didn't understand, and its place.
     struct Fault: Error, CustomStringConvertible {
         let line: Int
         let reason: String
@@ -20,7 +20,7 @@ struct SimpleYAML {
 
     private var lines: ArraySlice<Line>
 
-    /// Reads a whole document.
+    /// Parses a complete document.
     static func parse(_ text: String) throws(Fault) -> JSON.Value {
         var lines: [Line] = []
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
@@ -34,7 +34,7 @@ struct SimpleYAML {
         return value
     }
 
-    /// A mapping or sequence whose lines begin at an indentation.
+    /// Parses a mapping or sequence whose lines begin at an indentation.
     private mutating func block(indent: Int) throws(Fault) -> JSON.Value {
         guard let first = lines.first, first.indent == indent else {
             throw Fault(line: lines.first?.number ?? 0, reason: "a block is missing or wrongly indented")
@@ -50,7 +50,7 @@ struct SimpleYAML {
                 lines.removeFirst()
                 elements.append(try Self.scalar(rest, line.number))
             } else {
-                // `- key: value` begins a mapping two columns further in.
+                // `- key: value` begins a mapping indented by two more columns.
                 lines[lines.startIndex].indent += 2
                 lines[lines.startIndex].text = rest
                 elements.append(try mapping(indent + 2))
@@ -78,7 +78,7 @@ struct SimpleYAML {
         return .object(object)
     }
 
-    /// The key that a line begins with, and what follows its colon; `nil` when it begins with none.
+    /// The key at the beginning of a line, and the text after its colon; `nil` if there is no key.
     private static func key(
         _ text: Substring, _ number: Int
     ) throws(Fault) -> (key: String, rest: Substring)? {

@@ -66,7 +66,7 @@ struct AdminGuardTests {
         #expect(change("127.0.0.1:8788", "http://127.0.0.1:8787") == .origin)
         #expect(change("127.0.0.1:8788", "http://127.0.0.1:8788.evil.example") == .origin)
         #expect(change("LOCALHOST:8788", "http://localhost:8788") == nil)
-        // A name without a dot may be another machine's tomorrow.
+        // A name without a dot may belong to another machine tomorrow.
         #expect(change("relay:8788", "http://relay:8788") == .origin)
         #expect(change("relay:8788", "http://relay:8788", hosts: ["relay"]) == nil)
         #expect(change("relay.example", "https://relay.example", hosts: ["relay.example"]) == nil)

@@ -95,7 +95,7 @@ struct BlockListTests {
         #expect(!list.contains(SecretKey(primary: key.primary)))
         #expect(list.contains(key))
         await list.refresh()
-        // Rows that moved are known at once, before the list is read again.
+        // Moved rows are known immediately, before the list is read again.
         #expect(list.contains(key.primary))
         #expect(storage.state.withLock { $0.blocked.map(\.secretHash) } == [key.primary])
         await list.refresh()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Relay
 
-/// Limits of one device of an app over all the secrets that it is registered under.
+/// The limits of one device of an app, across all secrets that it is registered under.
 @Suite("Limits per device", .timeLimit(.minutes(2)))
 struct DeviceLimitTests {
     private static let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
@@ -119,12 +119,12 @@ struct DeviceLimitTests {
             let wait = try #require(refused.headers["Retry-After"].flatMap { Int($0) })
             #expect((28_000...28_800).contains(wait))
             #expect(relay.storage.state.withLock(\.devices.count) == 3)
-            // Refreshes, and leaving and coming back, are no new secrets.
+            // Refreshing, or unregistering and registering again, doesn't add a secret.
             #expect(await Self.register(relay, Self.secret(1), "aa00").status == 200)
             let leave: JSON.Value = ["secret": .string(Self.secret(1)), "deviceToken": "aa00"]
             #expect(await relay.post("/v1/device/unregister", leave).status == 200)
             #expect(await Self.register(relay, Self.secret(1), "aa00").status == 200)
-            // Nor are other devices under these secrets.
+            // Other devices under these secrets don't add secrets either.
             #expect(await Self.register(relay, Self.secret(1), "bb00").status == 200)
             let samples = await relay.onLoop { $0.services.counts.limitSamples }
             #expect(samples.contains(Metric.Sample(["device_secrets"], UInt64(1))))
@@ -155,12 +155,12 @@ struct DeviceLimitTests {
         #expect(isCounted(1, at: start) && isCounted(2, at: start))
         #expect(!isCounted(3, at: start))
         #expect(isCounted(1, at: start))
-        // A refusal isn't remembered as a secret that was counted.
+        // A refused secret isn't remembered as counted.
         #expect(!isCounted(3, at: start + .seconds(43_199)))
         #expect(isCounted(3, at: start + .seconds(43_200)))
         #expect(!isCounted(4, at: start + .seconds(43_200)))
         #expect(isCounted(4, at: start + .seconds(86_400)))
-        // The first secret is forgotten after a day: under it the device is new again.
+        // The first secret is forgotten after a day, so the device is new to it again.
         #expect(!isCounted(1, at: start + .seconds(86_401)))
     }
 

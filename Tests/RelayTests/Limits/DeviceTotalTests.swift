@@ -51,7 +51,7 @@ struct DeviceTotalTests {
             #expect(counts() == 1)
             let total = try #require(await relay.onLoop { $0.services.shared.deviceTotal })
             #expect(total.count == 3 && total.max == 10)
-            // Others add some, too.
+            // Other relays also add devices.
             for number in 3..<9 { relay.storage.add("bb0\(number)", under: RelayFixture.key) }
             relay.pass(Bounds.deviceCountAgeMax - .milliseconds(1))
             #expect(await Self.register(relay, 3, "aa00").status == 200)
@@ -68,7 +68,7 @@ struct DeviceTotalTests {
         let storage = FakeStorage()
         let total = try #require(
             DeviceTotal(max: 5, storage: storage) {
-                // Each look at the clock takes a second.
+                // Each reading of the clock takes a second.
                 now.withLock { time in
                     time = time + .seconds(1)
                     return time

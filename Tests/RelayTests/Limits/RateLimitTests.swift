@@ -34,7 +34,7 @@ struct RateLimitTests {
             relay.storage.state.withLock { $0.failure = .unavailable(logDetail: "must not be asked") }
             try expectLimited(await relay.event(["eventID": "e-2"]), within: 30)
             #expect(await relay.onLoop { $0.production.pushes.count } == 2)
-            // Another secret has a bucket of its own.
+            // Another secret has its own bucket.
             relay.storage.state.withLock { $0.failure = nil }
             #expect(await relay.event(["secret": "another-secret-of-mine"]).status == 200)
         }
@@ -86,7 +86,7 @@ struct RateLimitTests {
             try expectLimited(try await device("unregister", "a-guessed-secret-3", "cc00"), within: 20)
             #expect(relay.storage.state.withLock { $0.devices.count } == 2)
             #expect(relay.storage.state.withLock { $0.receipts.count } == 1)
-            // Whoever has devices goes on, from the same address; and so do strangers from another.
+            // Secrets with devices still work from the same address, and strangers from another address.
             #expect(try await event(RelayFixture.secret, client: "198.51.100.1").json["sent"] == 1)
             #expect(try await device("register", "a-guessed-secret-2", "bb00").status == 200)
             #expect(try await event("a-guessed-secret-6", client: "198.51.100.2").status == 200)
@@ -116,7 +116,7 @@ struct RateLimitTests {
             #expect(await list("a-guessed-secret-2", from: "2001:db8::2").status == 200)
             try expectLimited(await list("a-guessed-secret-3", from: "2001:db8::3"), within: 30)
             #expect(await list("a-guessed-secret-3", from: "2001:db8:0:1::1").status == 200)
-            // Whoever has devices goes on.
+            // Secrets with devices still work.
             relay.storage.add("aa00", under: RelayFixture.key)
             #expect(await list(RelayFixture.secret, from: "2001:db8::1").status == 200)
         }

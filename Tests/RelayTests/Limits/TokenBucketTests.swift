@@ -7,7 +7,7 @@ import Testing
 
 private let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
 
-/// A bucket with its state, as a limiter keeps it.
+/// A bucket with its state, as kept by a limiter.
 private final class Kept {
     let bucket: TokenBucket
     var fullAt = MonotonicTime(nanoseconds: 0)
@@ -63,7 +63,7 @@ struct TokenBucketTests {
                 now = now + .nanoseconds(Int64.random(in: 0...(20_000_000_000 / Int64(rate)), using: &random))
             }
             #expect(taken <= 61 * rate + 1)
-            // A bucket that is full for a while loses what it could have got.
+            // A bucket that is full for a while loses the tokens that it could have gained.
             #expect(taken >= 45 * rate)
         }
     }
@@ -104,14 +104,14 @@ struct RateLimiterTests {
         #expect(RateLimiter(perMinute: 0) == nil)
     }
 
-    /// Measured in a process of its own, since other tests allocate memory at the same time.
+    /// Measured in a separate process, since other tests allocate memory at the same time.
     @Test("Memory stays as it is under a million keys, and whoever was refused stays refused")
     func flood() async {
         await #expect(processExitsWith: .success) {
             let limiter = try #require(RateLimiter(perMinute: 100))
             for _ in 0..<100 { #expect(limiter.take("busy", at: start) == nil) }
-            // The table is there from the start, and written to before the first measure; a place for each key of the
-            // million would be 16 MB.
+            // The table exists from the start and is written before the first measurement; a place for each of the
+            // million keys would take 16 MB.
             for key in 0..<200_000 { _ = limiter.take(key, at: start) }
             let before = residentBytes()
             for key in 200_000..<1_200_000 { #expect(limiter.take(key, at: start) == nil) }
@@ -152,12 +152,12 @@ struct BucketTableTests {
         var table = BucketTable(places: BucketTable.ways)
         func take(_ tag: UInt64) -> Duration? { table.take(tag, bucket, at: start) }
         for tag in 1...8 as ClosedRange<UInt64> {
-            // The first took one token, the eighth eight.
+            // The first key took one token, the eighth took eight.
             for _ in 0..<tag { #expect(take(tag) == nil) }
         }
         #expect(take(100) == nil)
         #expect(take(100) == nil)
-        // 1 was forgotten for 100; all others are as they were.
+        // Key 1 was evicted for key 100; all others are unchanged.
         for _ in 0..<2 { #expect(take(8) == nil) }
         #expect(take(8) == .seconds(6))
         for _ in 0..<10 { #expect(take(1) == nil) }

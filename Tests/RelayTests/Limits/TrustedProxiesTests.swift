@@ -24,7 +24,7 @@ struct TrustedProxiesTests {
 
     @Test("The headers are read from the right, as far as each word is a trusted proxy's")
     func fromTheRight() throws {
-        // What the client wrote itself stands to the left of what the first trusted proxy wrote.
+        // Addresses from the client itself are to the left of the one that the first trusted proxy added.
         #expect(try client("10.0.0.1", xForwardedFor: ["203.0.113.9, 198.51.100.1"]) == "198.51.100.1")
         #expect(
             try client("10.0.0.1", xForwardedFor: ["203.0.113.9", "198.51.100.1,10.0.0.2"]) == "198.51.100.1")
@@ -67,7 +67,7 @@ struct TrustedProxiesTests {
         #expect(try client("10.0.0.1", forwarded: ["for=\"198.51.100.1"]) == "10.0.0.1")
         #expect(try client("10.0.0.1", forwarded: ["for=198.51.100.1;for=198.51.100.2"]) == "10.0.0.1")
         #expect(try client("10.0.0.1", forwarded: ["proto=https"]) == "10.0.0.1")
-        // A comma in a quoted string is no border.
+        // A comma in a quoted string isn't a separator.
         #expect(
             try client("10.0.0.1", forwarded: ["for=198.51.100.1;ext=\"a,for=203.0.113.9;\\\"b\""])
                 == "198.51.100.1")

@@ -111,7 +111,7 @@ struct ExpositionTests {
         #expect(read.sum("relay_apns_goaways_total", ["reason": "Shutdown"]) == 1)
         let replaced = "relay_apns_connections_replaced_total"
         #expect(read.sum(replaced, ["reason": "no_streams"]) == 4)
-        // A reason that has not occurred yet is there, so that a rate can be seen of the first.
+        // A reason that has not occurred yet is already exported, so that the first occurrence shows in a rate.
         #expect(read.sum(replaced, ["reason": "silent"]) == 0)
         #expect(read.families.first { $0.name == replaced }?.samples.count == 3)
         #expect(read.value("relay_tls_certificate_expiry_timestamp_seconds") == 1_900_000_000)

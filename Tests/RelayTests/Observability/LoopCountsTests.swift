@@ -112,7 +112,7 @@ struct LoopCountsTests {
         let read = try Self.read(sum)
         func sent(_ app: String) -> Double { read.sum("relay_pushes_total", ["app": app]) }
         #expect(sent("org.example.a") == 2 && sent("org.example.b") == 4)
-        // The second loop doesn't know it.
+        // The second loop doesn't know this app.
         #expect(sent("org.example.c") == 4 && sent("other") == 4)
         #expect(read.value("relay_http_requests_total", ["route": "POST /v1/event", "status": "503"]) == 1)
         #expect(read.value("relay_http_requests_total", ["route": "other", "status": "404"]) == 1)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Where metrics come from", .timeLimit(.minutes(2)))
 struct MetricsSourceTests {
-    /// The source over a fixture's one loop, which nobody waits for.
+    /// A source over a fixture's only loop, with no clients in use.
     private func source(of relay: RelayFixture, _ ledger: ConnectionLedger) async -> MetricsSource {
         let clients = await relay.loop.run { loop in
             LoopBound(LoopClients { _, _ in fatalError("nothing is sent") }, on: loop)

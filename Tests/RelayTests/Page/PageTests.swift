@@ -23,7 +23,7 @@ struct PageTests {
         "webmanifest": "application/manifest+json",
     ]
 
-    /// Asks a relay that serves the page.
+    /// Sends a request to a relay that serves the page.
     private func ask(
         _ target: String, _ headers: [(String, String)] = [], method: Method = .get
     ) async throws -> Response {
@@ -128,7 +128,7 @@ struct PageTests {
             }
             #expect(try await ask("/app/", coding + [("If-None-Match", "\"other\"")]).status == 200)
         }
-        // The other form's tag doesn't name this one.
+        // The uncompressed form's tag doesn't match the compressed form.
         let plain = try #require(try await ask("/app/").headers["ETag"])
         #expect(try await ask("/app/", Self.gzip + [("If-None-Match", plain)]).status == 200)
     }

@@ -46,7 +46,7 @@ struct PreferencesTests {
         #expect(!night.contains(utc(2026, 3, 28, 6, 0), in: berlin))
         #expect(night.contains(utc(2026, 3, 29, 4, 59), in: berlin))
         #expect(!night.contains(utc(2026, 3, 29, 5, 0), in: berlin))
-        // 02:00 to 03:00 doesn't happen on the day on which it is skipped, and comes twice on the other.
+        // 02:00 to 03:00 doesn't exist on the day on which it is skipped, and comes twice on the other day.
         let hour = try hours("02:00", "03:00")
         let skipped = utc(2026, 3, 29, 0, 0)
         let twice = utc(2026, 10, 25, 0, 0)
@@ -74,7 +74,7 @@ struct PreferencesTests {
         #expect(wish(DevicePreferences(kinds: []), nil, at: now) == .normal)
         quiet.allowPermission = false
         #expect(wish(DevicePreferences(quietHours: quiet), .permission, at: now) == .quiet(until: nil))
-        // A zone that the system has lost doesn't silence anything.
+        // A zone that the system no longer has doesn't silence anything.
         #expect(DevicePreferences(quietHours: quiet).wish(for: "error", at: now) { _ in nil } == .normal)
     }
 
@@ -85,7 +85,7 @@ struct PreferencesTests {
         let ends: [(now: EpochMilliseconds, end: EpochMilliseconds)] = [
             (utc(2026, 11, 20, 22, 30), utc(2026, 11, 21, 6, 0)),
             (utc(2026, 11, 21, 5, 59), utc(2026, 11, 21, 6, 0)),
-            // The night of 28 March 2027 has an hour less, that of 31 October an hour more.
+            // The night of 28 March 2027 is an hour shorter, that of 31 October an hour longer.
             (utc(2027, 3, 27, 22, 0), utc(2027, 3, 28, 5, 0)),
             (utc(2027, 10, 30, 21, 0), utc(2027, 10, 31, 6, 0)),
         ]
@@ -199,7 +199,7 @@ struct PreferencesTests {
             let wanted: JSON.Value = ["eventTypes": ["error", "complete"], "quietHours": good]
             #expect(
                 await register(relay, ["preferences": wanted, "deviceName": "Ada's phone"])["ok"] == true)
-            // Absent, they stay; given, they are replaced.
+            // Absent preferences stay as they are; given ones are replaced.
             #expect(await register(relay, ["osVersion": "26.1"])["ok"] == true)
             let list = await relay.post("/v1/device/list", ["secret": .string(RelayFixture.secret)]).json
             let device = list["devices"]?.array?.first
@@ -238,13 +238,13 @@ struct PreferencesTests {
             #expect(aps[0]?["sound"] == "default" && aps[0]?["interruption-level"] == nil)
             #expect(aps[1]?["sound"] == nil && aps[1]?["interruption-level"] == "passive")
             #expect(aps[1]?["alert"] == aps[0]?["alert"])
-            // A question for permission comes as always.
+            // A permission is delivered as always.
             let permission = await relay.event(["eventType": "permission"]).json
             #expect(permission["sent"] == 2 && permission["muted"] == 1)
             let last = try #require(await relay.onLoop { $0.production.pushes.last })
             #expect(try JSON.parse(last.notification.payload, maxBytes: 4096)["aps"]?["sound"] == "default")
             #expect(await relay.onLoop { $0.services.slots.taken } == 0)
-            // What is muted comes into no log.
+            // Muted pushes aren't logged.
             #expect(await relay.onLoop { $0.services.shared.deliveryLog.figures.waiting } == 4)
         }
     }

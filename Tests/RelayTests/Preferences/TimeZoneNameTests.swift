@@ -9,7 +9,7 @@ import Testing
 struct TimeZoneNameTests {
     private static let system = TimeZones.systemDirectory
 
-    /// Time zones of a system that has only some of this one's, each as a copy of another.
+    /// Runs a body with the time zones of a system that has only some of this one's, each as a copy of another.
     private func withZones(_ files: [String: String], _ body: (TimeZones) throws -> Void) throws {
         let files = FileManager.default.copies(of: files)
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
@@ -114,7 +114,7 @@ struct TimeZoneNameTests {
 }
 
 extension FileManager {
-    /// The contents of the system's zones, by the names that they get.
+    /// The contents of the system's zones under other names.
     fileprivate func copies(of files: [String: String]) -> [String: Data] {
         files.compactMapValues { contents(atPath: TimeZones.systemDirectory + "/" + $0) }
     }

@@ -8,7 +8,7 @@ import Testing
 struct TimeZoneTests {
     private let zones = TimeZones()
 
-    /// The C library reads the zone from the environment of the whole process, so this test has one of its own.
+    /// The C library reads the zone from the process's environment, so this test runs in a separate process.
     @Test("Offsets are those of the C library, at random moments from 1900 to 2200 and around every change")
     func offsets() async {
         await #expect(processExitsWith: .success) {
@@ -47,7 +47,7 @@ struct TimeZoneTests {
         let berlin = try #require(PosixTimeZone("CET-1CEST,M3.5.0,M10.5.0/3"))
         #expect(berlin.offset(at: 1_774_745_999) == 3600 && berlin.offset(at: 1_774_746_000) == 7200)
         #expect(berlin.offset(at: 1_792_889_999) == 7200 && berlin.offset(at: 1_792_890_000) == 3600)
-        // The same days by number: the 88th and the 298th, without leap day.
+        // The same days by number: the 88th and the 298th, not counting leap days.
         let julian = try #require(PosixTimeZone("CET-1CEST,J88/2,J298/3"))
         let ordinal = try #require(PosixTimeZone("<+01>-1<+02>,87,297/3"))
         for zone in [julian, ordinal] {
@@ -91,7 +91,7 @@ struct TimeZoneTests {
     }
 }
 
-/// The zone that the C library has from the environment, read from the same files by other code.
+/// The zone that the C library reads from the environment, as parsed from the same files by other code.
 private enum LibraryZone {
     static func offset(at time: Int64) -> Int {
         var seconds = time_t(time)
@@ -100,12 +100,12 @@ private enum LibraryZone {
         return parts.tm_gmtoff
     }
 
-    /// The moments at which a zone differs.
+    /// The moments at which two zones differ.
     static func differences(from zone: TimeZoneRules) -> [Int64] {
         var random = IDGenerator(seed: 11)
         var moments = (0..<5000).map { _ in Int64.random(in: -2_200_000_000...7_200_000_000, using: &random) }
         var last: (time: Int64, offset: Int)?
-        // From 1970 to 2070 day by day, and where the offset changes to the second.
+        // From 1970 to 2070 day by day, and to the second where the offset changes.
         for day in 0..<36_500 as Range<Int64> {
             let time = day * 86_400
             let offset = offset(at: time)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Relay
 
-/// The fixture's clock stands at 2027-01-15T08:00:00Z.
+/// Preferences that a relay doesn't know; the fixture's clock stands at 2027-01-15T08:00:00Z.
 @Suite("Preferences that the relay doesn't know", .timeLimit(.minutes(2)))
 struct UnknownPreferencesTests {
     private func register(
@@ -52,7 +52,7 @@ struct UnknownPreferencesTests {
             #expect(
                 answer.status == .ok && answer.json == ["ok": true, "ignored": ignored], "\(answer.json)")
             #expect(await listed(relay)?["ignored"] == ignored)
-            // What is known stays as it was sent.
+            // Known preferences are stored as they were sent.
             #expect(await register(relay, ["perHour": 5]).json == ["ok": true])
             #expect(await listed(relay)?["ignored"] == nil)
             let lines = try await relay.lines.closed().filter { $0["event"] == "request" }

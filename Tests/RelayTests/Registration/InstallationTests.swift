@@ -123,10 +123,10 @@ struct InstallationTests {
                 #expect(tokens(relay) == (index == 0 ? [] : ["aa00"]))
                 #expect(await register(relay, token, "one", code: code).status == 200)
                 #expect(tokens(relay) == [token])
-                // It is known from now on.
+                // The token is known from now on.
                 #expect(await register(relay, token, "one").status == 200)
             }
-            // A token that was proven may change its installation.
+            // A token that has been proven may change its installation.
             #expect(await register(relay, "bb00", "two").status == 200)
             #expect(tokens(relay) == ["bb00"])
         }

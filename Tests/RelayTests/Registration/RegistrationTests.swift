@@ -7,7 +7,7 @@ import Testing
 
 @testable import Relay
 
-/// `RELAY_REGISTRATION`: what a registration needs where it isn't open to anyone.
+/// `RELAY_REGISTRATION`: the requirements of registrations that aren't open to anyone.
 @Suite("Registration", .timeLimit(.minutes(2)))
 struct RegistrationTests {
     private static let operatorKey = "the-operators-key-of-32-characters"
@@ -37,7 +37,7 @@ struct RegistrationTests {
         return await relay.answer(request)
     }
 
-    /// What the last push to an environment says.
+    /// The payload of the last push to an environment.
     private static func payload(_ push: Push?) throws -> JSON.Value {
         try JSON.parse(try #require(push).notification.payload, maxBytes: 4096)
     }
@@ -117,7 +117,7 @@ struct RegistrationTests {
                 ($0.production.pushes.last, $0.sandbox.pushes.last)
             }
             let code = try #require(try Self.payload(accepted)["challengeCode"]?.string)
-            // A code that the refused push had is another one.
+            // The refused push contained a different code.
             #expect(try Self.payload(refused)["challengeCode"]?.string != code)
             #expect(await Self.register(relay, code: code).status == 200)
             #expect(relay.storage.state.withLock(\.devices).map(\.environment) == [.sandbox])
@@ -155,10 +155,10 @@ struct RegistrationTests {
             for _ in 0..<2 { #expect(await Self.register(relay).status.rawValue == 202) }
             let limited = await Self.register(relay)
             #expect(limited.status == 429)
-            // Half an hour, less what these requests took.
+            // Half an hour, less the time that these requests took.
             let seconds = try #require(limited.headers["Retry-After"].flatMap { Int($0) })
             #expect((1_700...1_800).contains(seconds))
-            // That was the third of the address.
+            // That was the address's third challenge.
             #expect(await Self.register(relay, "bb00").status == 429)
             #expect(await Self.register(relay, "bb00", from: "198.51.100.2").status.rawValue == 202)
             #expect(await Self.register(relay, from: "198.51.100.2").status == 429)
@@ -189,7 +189,7 @@ struct RegistrationTests {
                 let right: [(name: String, value: String)] = [("Authorization", "bearer \(Self.operatorKey)")]
                 #expect(await Self.register(relay, headers: right).status == 200)
             }
-            // A device that is there needs the key too, to change anything of it.
+            // Changing an existing device also requires the key.
             #expect(await Self.register(relay).status.rawValue == 401)
             let body: JSON.Value = ["secret": .string(RelayFixture.secret), "deviceToken": "aa00"]
             #expect(await relay.event().json["sent"] == 1)

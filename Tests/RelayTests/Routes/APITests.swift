@@ -150,7 +150,7 @@ struct APITests {
         try await RelayFixture.with(options) { relay in
             let body: JSON.Value = ["secret": .string(RelayFixture.secret), "deviceToken": "AAbb"]
             relay.storage.add("AAbb", under: RelayFixture.key)
-            // Also where the old row leaves no room for another.
+            // Even if the old row leaves no room for another.
             #expect(await relay.post("/v1/device/register", body).status == 200)
             #expect(relay.storage.state.withLock { $0.devices.map(\.token) } == ["aabb"])
             relay.storage.add("AAbb", under: RelayFixture.key)

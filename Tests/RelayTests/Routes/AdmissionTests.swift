@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Admission of tenants", .timeLimit(.minutes(2)))
 struct AdmissionTests {
-    /// The routes that serve tenants with a body, and the members of a good one besides the secret.
+    /// The routes that serve tenants with a body, and a valid body's members besides the secret.
     private static let bodies: [RouteName: JSON.Value] = [
         .register: ["deviceToken": "aa00", "bundleId": "org.example.a"],
         .unregister: ["deviceToken": "bb00"],
@@ -33,16 +33,16 @@ struct AdmissionTests {
         .tokenList: [:],
         .tokenRevoke: ["tokenID": "01970000-0000-7000-8000-000000000000"],
     ]
-    /// The routes that serve a tenant; `/mcp` admits those of its calls, and the others know no secret.
+    /// The routes that serve a tenant; `/mcp` admits its own calls, and the others don't use a secret.
     private static let tenantRoutes = RouteName.allCases.filter {
         !([.health, .ready, .page, .webPushKey, .mcp, .none] + RouteName.doors).contains($0)
     }
-    /// What a blocked secret may do.
+    /// The routes that a blocked secret may use.
     private static let reading: Set<RouteName> = [
         .unregister, .list, .activityUnregister, .historyList, .historyRead, .scheduleList, .scheduleCancel,
         .tokenList, .tokenRevoke,
     ]
-    /// The arguments of each tool for agents.
+    /// Arguments for each of the agents' tools.
     private static let arguments: [MCPTool: JSON.Value] = [
         .sendNotification: ["title": "t", "message": "m"],
         .askUser: ["question": "q", "choices": ["a"], "timeout": 1],

@@ -11,7 +11,7 @@ import Testing
 struct BearerSecretTests {
     private static let secret = RelayFixture.secret
 
-    /// A request to each route, with everything but a secret.
+    /// A request to each route, complete except for the secret.
     private static let requests: [(path: String, body: JSON.Value)] = [
         ("/v1/device/register", ["deviceToken": "aa00"]),
         ("/v1/device/list", [:]),
@@ -22,7 +22,7 @@ struct BearerSecretTests {
         ("/v1/device/unregister", ["deviceToken": "aa00"]),
     ]
 
-    /// All routes work.
+    /// Options with which all routes work.
     private static var options: RelayFixture.Options {
         var options = RelayFixture.Options()
         options.history = History.Options(lifetime: .seconds(86_400))
@@ -69,7 +69,7 @@ struct BearerSecretTests {
                 other.json == [
                     "ok": false,
                     "error":
-                        "A field is not valid. The body's differs from the one in the Authorization header.",
+                        "A field is not valid. The secret in the body differs from the one in the Authorization header.",
                     "code": "invalid_field", "field": "secret",
                 ])
         }

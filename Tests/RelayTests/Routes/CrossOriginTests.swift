@@ -10,7 +10,7 @@ struct CrossOriginTests {
     private static let foreign = "https://evil.example"
     private static let allowOrigin = "Access-Control-Allow-Origin"
 
-    /// Asks as a browser does before a request that needs permission.
+    /// Sends a preflight request, as a browser does before a request that needs permission.
     private func preflight(
         _ relay: RelayFixture, _ path: String, from origin: String,
         _ further: [(name: String, value: String)] = []

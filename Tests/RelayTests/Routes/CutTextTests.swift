@@ -7,12 +7,12 @@ import Testing
 
 @testable import Relay
 
-/// Texts that a sender which counts UTF-16 units cuts in the middle of an emoji: OpenCode's server does at 140 units.
+/// Texts cut in the middle of an emoji by a sender that counts UTF-16 units, as OpenCode's server does at 140 units.
 @Suite("Texts cut within an emoji", .timeLimit(.minutes(2)))
 struct CutTextTests {
     private let rules = RequestRules(defaultBundleID: Topic("org.example.default"))
 
-    /// A request with a string's JSON text put where `CUT` stands.
+    /// A request body in which a string's JSON text replaces `CUT`.
     private func body(_ template: String, _ text: String) -> [UInt8] {
         Array(template.replacing("CUT", with: text).utf8)
     }
@@ -37,7 +37,7 @@ struct CutTextTests {
         }
     }
 
-    /// What OpenCode's server would send: its JavaScript engine cuts, writes the JSON, and says what UTF-8 the text is.
+    /// What OpenCode's server would send: its JavaScript engine cuts, writes the JSON and says what UTF-8 the text is.
     private func nodeBodies() async throws -> [(request: [UInt8], text: String)] {
         let script = """
             const texts = ["Fertig 🎉🎉, alle Tests laufen", "已经完成🚀令牌检查现在先于缓存👩‍👧查找", "\\u{10FFFF}a\\uD83C\\uD83C\\uDF89"];

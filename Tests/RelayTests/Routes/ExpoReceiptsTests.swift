@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Expo's push/getReceipts", .timeLimit(.minutes(2)))
 struct ExpoReceiptsTests {
-    /// A message's ticket ID.
+    /// Sends a message and returns its ticket ID.
     private static func send(_ relay: RelayFixture, _ token: String) async throws -> String {
         let answer = await relay.expo(["to": .string("ExponentPushToken[\(token)]"), "body": "b"])
         return try #require(answer.json["data"]?["id"]?.string, "\(answer.json)")
@@ -19,7 +19,7 @@ struct ExpoReceiptsTests {
         await relay.post(RouteName.expoReceipts.path, ["ids": .array(ids.map { .string($0) })])
     }
 
-    /// Runs `body` with a phone whose push waits, and the ID of its ticket.
+    /// Runs `body` with a phone that has a waiting push, and the ID of its ticket.
     private static func withQueued(
         _ body: (RelayFixture, String, _ token: String) async throws -> Void
     ) async throws {
@@ -34,7 +34,7 @@ struct ExpoReceiptsTests {
         }
     }
 
-    /// Lets what waits be sent with this outcome, and has it written.
+    /// Lets the waiting push be sent with this outcome, and has the outcome written.
     private static func end(_ relay: RelayFixture, _ outcome: Outcome?) async throws {
         await relay.loop.run { _ in
             relay.production.value.script = { push in outcome ?? .accepted(push) }
@@ -74,7 +74,7 @@ struct ExpoReceiptsTests {
     func failed() async throws {
         try await Self.withQueued { relay, id, _ in
             try await Self.end(relay, .rejected(410, "Unregistered", timestamp: 5_000))
-            // The device is gone, and the token still has its receipts.
+            // The device is gone, but the token still has its receipts.
             #expect(relay.storage.state.withLock(\.devices).isEmpty)
             #expect(
                 await Self.receipts(relay, [id]).json["data"]?[id] == [
@@ -157,7 +157,7 @@ struct ExpoReceiptsTests {
             let own = try await [id(token), id(token)]
             let reads = relay.storage.state.withLock(\.deliveryReads)
             for _ in 0..<3 { #expect(await Self.receipts(relay, own).status == 200) }
-            // The token's creation was counted, too.
+            // Creating the token also counted as a request.
             #expect(relay.storage.state.withLock(\.deliveryReads) == reads + 2)
             var unknown: [String] = []
             for _ in 0..<3 { unknown.append(try await id(AccessTokenText.make())) }

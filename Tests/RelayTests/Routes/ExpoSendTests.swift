@@ -314,6 +314,6 @@ struct ExpoSendTests {
 }
 
 extension RelayFixture {
-    /// Posts messages as an SDK of Expo does.
+    /// Posts messages as Expo's SDKs do.
     func expo(_ body: JSON.Value) async -> Response { await post(RouteName.expoSend.path, body) }
 }

@@ -45,7 +45,7 @@ struct GotifyTests {
                 parts.joined() + "--x1--\r\n")
             #expect(several.status == 200)
             #expect(await relay.lastPayload["aps"]?["alert"] == ["title": "A", "body": "b\r\nc"])
-            // A boundary has at most 70 characters, and a longer one costs nothing.
+            // A boundary has at most 70 characters; a longer one costs nothing to process.
             let boundary = String(repeating: "a", count: 8_000)
             let endless = await post(
                 relay,

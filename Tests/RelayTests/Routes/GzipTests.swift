@@ -72,7 +72,7 @@ struct GzipTests {
             for place in good.indices {
                 var bad = good
                 bad[place] ^= 1 << UInt8(place % 8)
-                // Time, system, and the fields for people can differ.
+                // The fields for the time, the system and people may differ.
                 let found = Self.content(of: bad)
                 #expect(found == nil || found == content)
             }

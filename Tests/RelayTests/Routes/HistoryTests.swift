@@ -137,12 +137,12 @@ struct HistoryTests {
             var body = JSON.Object()
             body["secret"] = .string(RelayFixture.secret)
             body["deviceToken"] = "aa00"
-            // Quiet pushes are the longest ones, which the limit of an event's size goes by.
+            // Quiet pushes are the longest, so they determine the limit on an event's size.
             body["preferences"] = [
                 "badge": "unread", "quietHours": ["from": "00:00", "to": "23:59", "timeZone": "UTC"],
             ]
             #expect(await relay.post("/v1/device/register", .object(body)).status == 200)
-            // One character less of the session's ID at a time, until the event is accepted.
+            // Shortens the session ID by one character at a time, until the event is accepted.
             var sent: Response?
             for count in stride(from: 255, to: 0, by: -1) {
                 let event: JSON.Value = [
@@ -255,7 +255,7 @@ struct HistoryTests {
             #expect(await Self.notify(relay, ["title": .string(title)]).json["sent"] == 1)
             let badges = try await Self.badges(relay)
             #expect(badges == [nil])
-            // One that it asks for has its room, because the title is shortened.
+            // A requested badge has room, because the title is shortened.
             #expect(await Self.notify(relay, ["title": .string(title), "badge": "unread"]).json["sent"] == 1)
             #expect(try await Self.badges(relay) == [nil, 2])
         }

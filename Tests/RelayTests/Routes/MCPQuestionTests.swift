@@ -29,7 +29,7 @@ struct MCPQuestionTests {
         return await MCPTests.post(relay, MCPTests.legacy("tools/call", call)).json["result"] ?? .null
     }
 
-    /// Waits until an agent waits, and returns the pushes' payloads.
+    /// Waits until the given number of agents is waiting, and returns the pushes' payloads.
     private static func asked(_ relay: RelayFixture, waiting: Int = 1) async throws -> [JSON.Value] {
         #expect(await relay.until { $0.services.shared.replies.figures.waiting == waiting })
         let pushes = await relay.onLoop { $0.production.pushes }
@@ -69,7 +69,7 @@ struct MCPQuestionTests {
             #expect(structured["answer"] == "Postgres" && structured["message"] == "It scales.")
             let again = await Self.reply(relay, eventID, ["action": "2", "text": "It scales.", "timeout": 1])
             #expect(again["result"]?["outcome"] == "taken")
-            // The same call again, perhaps because its answer was lost.
+            // The same call is repeated, perhaps because its response was lost.
             let id = try #require(structured["questionID"])
             #expect(
                 await Self.ask(relay, ["sessionID": "ses_1", "questionID": id])["structuredContent"]
@@ -90,7 +90,7 @@ struct MCPQuestionTests {
             #expect(declined["structuredContent"]?["choice"] == nil)
             async let sealed = Self.ask(relay)
             let next = try #require(try await Self.asked(relay).last)
-            // The action beside an envelope isn't the answer.
+            // The action next to an envelope isn't the answer.
             _ = await Self.reply(relay, next["eventID"], ["action": "1", "sealed": "AQ"])
             #expect(await sealed["isError"] == true)
             let known = await Self.reply(
@@ -105,7 +105,7 @@ struct MCPQuestionTests {
             for (choices, actions) in [
                 (["SQLite"], ["1", "write", "reject"]), ([], ["write", "reject"]),
             ] as [(JSON.Value, JSON.Value)] {
-                // Models write booleans as text, too.
+                // Models also write booleans as text.
                 async let result = Self.ask(relay, ["choices": choices, "allowText": "true"])
                 let push = try #require(try await Self.asked(relay).last)
                 #expect(push["actions"] == actions)
@@ -114,7 +114,7 @@ struct MCPQuestionTests {
                 let structured = try #require(await result["structuredContent"])
                 #expect(structured["status"] == "answered" && structured["answer"] == " Both, \u{1F600} ")
                 #expect(structured["choice"] == nil && structured["message"] == nil)
-                // What was allowed belongs to the question.
+                // The question's ID belongs to this question only.
                 let id = try #require(structured["questionID"])
                 let other = await Self.ask(relay, ["choices": ["SQLite"], "questionID": id])
                 #expect(Self.text(other).hasPrefix("questionID belongs to another question"))
@@ -155,7 +155,7 @@ struct MCPQuestionTests {
     @Test("Without an answer, the status is waiting until the time limit, and never a choice")
     func timedOut() async throws {
         try await Self.with { relay in
-            // The wait lasts a second; the relay's clock stands still meanwhile.
+            // The wait lasts a second, while the relay's clock stands still.
             let waiting = await Self.ask(relay, ["timeout": 1])
             #expect(waiting["structuredContent"]?["status"] == "waiting")
             let id = try #require(waiting["structuredContent"]?["questionID"])
@@ -165,13 +165,13 @@ struct MCPQuestionTests {
                 over["isError"] == false
                     && over["structuredContent"] == ["questionID": id, "status": "timed_out"])
             #expect(Self.text(over) == "The user didn't answer in time. Don't assume an answer.")
-            // A late answer doesn't count, and the phone learns so.
+            // A late answer doesn't count, and the phone gets that result.
             let push = try #require(try await Self.asked(relay, waiting: 0).first)
             let late = await Self.reply(relay, push["eventID"], ["action": "1", "timeout": 1])
             #expect(late["result"]?["outcome"] == "too_late")
             let still = await Self.ask(relay, ["timeout": 1, "questionID": id])
             #expect(still["structuredContent"]?["status"] == "timed_out")
-            // The phones needn't show it any more.
+            // The phones needn't show the question any more.
             let cleared = await relay.onLoop {
                 $0.production.pushes.count { $0.notification.pushType == .background }
             }

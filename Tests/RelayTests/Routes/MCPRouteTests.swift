@@ -195,7 +195,7 @@ struct MCPRouteTests {
             #expect(long.json["result"]?["isError"] == false)
             let limited = await send(relay)
             #expect(limited.status == 200 && limited.json["result"]?["isError"] == true)
-            // A minute, less what these calls took.
+            // A minute, less the time that these calls took.
             #expect(text(limited).contains(#/Try again in (60|[45]\d) s/#))
             #expect(await relay.onLoop { $0.services.counts.limits.reduce(0, +) } == 1)
         }

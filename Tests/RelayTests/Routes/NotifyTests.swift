@@ -160,7 +160,7 @@ struct NotifyTests {
                 response.json == [
                     "ok": false,
                     "error":
-                        "The notification is too large for APNs. It has 4098 bytes; the limit is 4096.",
+                        "The notification is too large for APNs. It is 4098 bytes long; the limit is 4096.",
                     "code": "payload_too_large", "field": "notification",
                 ])
             #expect(await relay.onLoop { $0.production.pushes.count } == 1)

@@ -24,13 +24,13 @@ struct OpenChamberLimitTests {
         options.rates.unknownSecretsPerMinute = 3
         try await RelayFixture.with(options) { relay in
             let server = try OpenChamberServer(TestKey.pem)
-            // A phone that is new counts, too.
+            // A new phone also counts.
             #expect(await server.register(relay, Self.token).status == 200)
             var wrong = try #require(
                 server.message([Self.token], title: "a", at: OpenChamberServer.now).object)
             wrong["title"] = "b"
             #expect(await relay.post("/v1/push/send", .object(wrong)).status == 401)
-            // One that is registered rings without counting.
+            // A registered phone rings without being counted.
             for number in 0..<5 {
                 #expect(await server.send(relay, [Self.token], title: "\(number)").status == 200)
             }
@@ -70,7 +70,7 @@ struct OpenChamberLimitTests {
             #expect(await server.register(relay, Self.token).status == 429)
             #expect(await server.send(relay, [Self.token], title: "1").status == 200)
             #expect(await server.send(relay, [Self.token], title: "2").status == 429)
-            // Nor are signatures verified that could not be admitted.
+            // Signatures of requests over the limit aren't verified either.
             var wrong = try #require(
                 server.message([Self.token], title: "a", at: OpenChamberServer.now).object)
             wrong["title"] = "b"
@@ -108,7 +108,7 @@ struct OpenChamberLimitTests {
             let refused = await server.register(relay, Self.token)
             #expect(refused.status == 403 && refused.json["error"] == "forbidden")
             #expect(await relay.onLoop { $0.production.pushes.isEmpty && $0.sandbox.pushes.isEmpty })
-            // One that was registered before stays.
+            // A phone registered before stays.
             let hash = hasher.key(of: SignedRequest.secret(of: server.publicKey)).primary
             relay.storage.state.withLock {
                 $0.devices.append(

@@ -132,7 +132,7 @@ struct OpenChamberTests {
             let stranger = await other.send(relay, [Self.first])
             #expect(stranger.json["results"] == [Self.dropped(Self.first)])
             #expect(await relay.onLoop { $0.production.pushes.isEmpty })
-            // Nobody takes a phone over: it then belongs to both.
+            // Nobody can take a phone over: after this it belongs to both servers.
             #expect(await other.register(relay, Self.first).status == 200)
             #expect(await other.send(relay, [Self.first]).json["results"] == [Self.kept(Self.first)])
             let own = await server.send(relay, [Self.first])
@@ -149,7 +149,7 @@ struct OpenChamberTests {
             relay.pass(.seconds(299))
             let again = await relay.post("/v1/push/send", body)
             #expect(first.status == 200 && again.body == first.body)
-            // Other valid signatures of the same text: made once more, and by anyone with order - s.
+            // Other valid signatures of the same text: a new one, and the one that anyone can make with order - s.
             let resigned = server.message([Self.first], title: "Done", at: OpenChamberServer.now)
             var turned = try #require(body.object)
             turned["sig"] = .string(try OpenChamberServer.turned(try #require(body["sig"]?.string)))
@@ -208,7 +208,7 @@ struct OpenChamberTests {
                 #expect(await relay.post("/v1/push/send", aged).status.rawValue == status, "\(shift)")
             }
             #expect(await relay.onLoop { $0.production.pushes.count == 2 })
-            // Operators see why; the log has no signature and no text.
+            // Operators see the reason; the log contains neither signature nor text.
             let lines = try await relay.lines.closed()
             let details = Set(lines.compactMap { $0["detail"]?.string })
             #expect(
@@ -229,7 +229,7 @@ struct OpenChamberTests {
                 server.signed(
                     text, ["token": .string(Self.second), "platform": "android"], at: OpenChamberServer.now))
             #expect(answer.status == 400)
-            // As versions before Android sign.
+            // Signed as in versions before Android.
             let old = server.signed(Self.second, ["token": .string(Self.second)], at: OpenChamberServer.now)
             #expect(await relay.post("/v1/push/register-token", old).status == 200)
         }
@@ -242,7 +242,7 @@ struct OpenChamberTests {
             #expect(await server.send(relay, tokens).status == 400)
             let most = await server.send(relay, [Self.first] + tokens.prefix(99))
             #expect(most.status == 200 && most.json["results"]?.array?.count == 100)
-            // As long as APNs' tokens may be.
+            // As long as APNs tokens may be.
             let long = (100..<200).map { String(repeating: "ab", count: 78) + "0" + String($0) }
             let longest = await server.send(relay, long)
             #expect(longest.status == 200 && longest.json["results"]?.array?.count == 100)
@@ -287,7 +287,7 @@ struct OpenChamberTests {
             #expect(
                 relay.storage.state.withLock(\.devices).map(\.secretHash)
                     == [SecretHasher().key(of: secret).primary])
-            // Headers have no NUL, and JSON's texts are UTF-8 (docs/operate/threats.md).
+            // Headers contain no NUL, and JSON's texts are UTF-8 (docs/operate/threats.md).
             #expect(secret.bytes.contains(0) && String(validating: secret.bytes, as: UTF8.self) == nil)
             for guess in [
                 String(decoding: secret.bytes, as: UTF8.self),

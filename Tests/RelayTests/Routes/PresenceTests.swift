@@ -21,7 +21,7 @@ struct PresenceTests {
         #expect(await relay.post("/v1/device/register", .object(body)).json["ok"] == true)
     }
 
-    /// How many pushes an event sends and mutes.
+    /// Sends an event and returns the numbers of sent and muted pushes.
     private static func event(_ relay: RelayFixture, _ type: String) async -> [Int?] {
         let answer = await relay.event(["eventType": .string(type)]).json
         return [answer["sent"]?.int, answer["muted"]?.int]
@@ -48,7 +48,7 @@ struct PresenceTests {
             relay.pass(.seconds(1))
             #expect(await Self.event(relay, "complete") == [2, 0])
             #expect(await Self.post(relay, ["seconds": 300]) == ["ok": true])
-            // It doesn't say which device no longer looks.
+            // The request doesn't say which device is no longer looking.
             #expect(await Self.post(relay, ["seconds": 0]) == ["ok": true])
             #expect(await Self.event(relay, "complete") == [0, 2])
             relay.pass(.seconds(300))
@@ -71,10 +71,10 @@ struct PresenceTests {
             let shown = [before, after].map {
                 $0["devices"]?.array?.first { $0["deviceName"] == nil }?.object
             }
-            // It isn't a new registration.
+            // Presence isn't a new registration.
             #expect(shown[0] == shown[1])
             #expect(shown[0]?["preferences"] == preferences)
-            // Who isn't registered can't end or shorten what a device reported.
+            // A request without a registered device can't end or shorten a device's presence.
             for seconds in [0, 1] {
                 #expect(await Self.post(relay, ["seconds": .int(seconds)])["ok"] == true)
             }
@@ -83,7 +83,7 @@ struct PresenceTests {
             #expect(await Self.event(relay, "complete") == [0, 2])
             #expect(await Self.post(relay, ["seconds": 0, "deviceID": "a"])["ok"] == true)
             #expect(await Self.event(relay, "complete") == [2, 0])
-            // A registration with preferences ends it.
+            // A registration with preferences ends the device's presence.
             #expect(await Self.post(relay, ["seconds": 60, "deviceID": "a"])["ok"] == true)
             #expect(await Self.event(relay, "complete") == [0, 2])
             await Self.register(relay, "aa00", ["deviceID": "a", "preferences": preferences])

@@ -31,7 +31,7 @@ struct ReplyResultTests {
             for (path, members) in [("reply", reply), ("reply/wait", [:])] as [(String, JSON.Value)] {
                 #expect(await Self.post(relay, path, members)["result"] == stored["result"])
             }
-            // Another reply isn't told what became of this one.
+            // Another reply doesn't get this one's result.
             let other = await Self.post(relay, "reply", ["action": "reject"])
             #expect(other["code"]?.string == "already_replied" && other["result"] == nil)
             #expect(relay.replies.figures.reported == 1)

@@ -36,7 +36,7 @@ struct ReplyTests {
 
     private static let event = EventName("evt_1", of: RelayFixture.key)
 
-    /// Waits until as many senders wait for a reply.
+    /// Waits until the given number of senders is waiting for a reply.
     private static func waiting(_ count: Int, _ relay: RelayFixture) async -> Bool {
         await relay.until { $0.services.shared.replies.figures.waiting == count }
     }
@@ -139,7 +139,7 @@ struct ReplyTests {
             #expect(answers.count == 8)
             for answer in answers { #expect(answer["reply"]?["action"]?.string?.hasPrefix("evt_") == true) }
             let polls = relay.storage.state.withLock(\.acknowledgementReads).dropFirst(reads)
-            // Each wait looks once by itself, for its own event.
+            // Each wait looks once by itself for its own event.
             #expect(polls.filter { $0 == 2 }.count >= 1 && polls.filter { $0 == 1 }.count >= 8)
             #expect(polls.allSatisfy { $0 <= 2 })
         }

@@ -32,7 +32,7 @@ struct RequestTests {
         }
     }
 
-    /// A good request of either kind with some members replaced.
+    /// A valid request of either kind with some members replaced.
     private static func base(_ members: JSON.Value) -> JSON.Value {
         var object = JSON.Object()
         object["secret"] = .string(secret)

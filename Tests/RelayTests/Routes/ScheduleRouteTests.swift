@@ -27,7 +27,7 @@ struct ScheduleRouteTests {
         return await relay.post("/v1/schedule/\(route)", .object(body))
     }
 
-    /// Schedules a notification; without `members`, in an hour.
+    /// Schedules a notification, by default in an hour.
     private static func create(_ relay: RelayFixture, _ members: JSON.Value = ["in": 3600]) async -> Response
     {
         var body = members.object ?? JSON.Object()
@@ -140,7 +140,7 @@ struct ScheduleRouteTests {
                 let response = await Self.create(relay, members)
                 #expect(response.status == 400 && response.json["field"]?.string == field, "\(members)")
             }
-            // A clock may differ a little; then it is sent at once.
+            // Clocks may differ a little; the notification is then sent immediately.
             let late = await Self.create(relay, ["at": "2027-01-15T08:59:30+01:00"])
             #expect(late.json["nextAt"] == "2027-01-15T08:00:00.000Z")
             let exact = await Self.create(relay, ["at": "2027-01-16T09:00:00.5+01:00"])
@@ -170,10 +170,10 @@ struct ScheduleRouteTests {
             #expect(await Self.create(relay, members).json["nextAt"] == "2027-01-15T14:00:00.000Z")
             #expect(await register("cc00", ["timeZone": "Atlantic/Azores"]).status == .ok)
             #expect(await Self.create(relay, members).json["nextAt"] == "2027-01-15T10:00:00.000Z")
-            // An unknown zone counts as none: the device follows the secret's others.
+            // An unknown zone counts as none, so the device uses the zone of the secret's other devices.
             #expect(await register("cc00", ["timeZone": "Nowhere"]).status == .ok)
             #expect(await Self.create(relay, members).json["nextAt"] == "2027-01-15T14:00:00.000Z")
-            // Its quiet hours may have one that is known.
+            // The quiet hours may have a known zone.
             #expect(await register("cc00", ["timeZone": "Nowhere", "quietHours": hours]).status == .ok)
             #expect(await register("bb00", ["timeZone": "Nowhere"]).status == .ok)
             #expect(await Self.create(relay, members).json["nextAt"] == "2027-01-15T14:00:00.000Z")
@@ -208,7 +208,7 @@ struct ScheduleRouteTests {
             #expect(await Self.create(relay).json["code"] == "no_devices")
             #expect(await Self.create(relay).json["code"] == "rate_limited")
             #expect(await Self.list(relay).isEmpty)
-            // The list found nothing, too; that was the address's second.
+            // The empty list also counted, so this is the address's second request.
             #expect(await Self.post(relay, "cancel", ["name": "a"]).json["code"] == "rate_limited")
         }
         try await Self.with { relay in

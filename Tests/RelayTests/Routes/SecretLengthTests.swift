@@ -6,13 +6,13 @@ import Testing
 
 @testable import Relay
 
-/// Secrets shorter than `RELAY_SECRET_BYTES_MIN`: OpenCode's own relay took any, and its registrations are adopted.
+/// Secrets shorter than `RELAY_SECRET_BYTES_MIN`: OpenCode's own relay accepted any, and its registrations are adopted.
 @Suite("Short secrets", .timeLimit(.minutes(2)))
 struct SecretLengthTests {
     private static let short = "tiny"
     private static let key = SecretHasher().key(of: Secret(short))
 
-    /// Every route that names a secret, with a request that is valid but for the secret.
+    /// Every route that takes a secret, with a request that is valid except for the secret.
     private static let requests: [(path: String, body: JSON.Value)] = [
         ("/v1/event", ["secret": .string(short), "eventType": "error", "sessionID": "s"]),
         ("/v1/notify", ["secret": .string(short), "notification": ["title": "t"]]),
@@ -41,7 +41,7 @@ struct SecretLengthTests {
             #expect(answers[1]["sent"] == 1)
             #expect(answers[2]["devices"]?.array?.count == 1)
             #expect(relay.storage.state.withLock { $0.devices.map(\.token) } == ["bb00"])
-            // A second device under it, and the first one again.
+            // A second device under the secret, and the first one again.
             for token in ["cc00", "bb00"] {
                 let body: JSON.Value = ["secret": .string(Self.short), "deviceToken": .string(token)]
                 #expect(await relay.post("/v1/device/register", body).status == 200)
@@ -60,7 +60,7 @@ struct SecretLengthTests {
             #expect(refused.status == 400)
             #expect(
                 refused.json == [
-                    "ok": false, "error": "The secret is too short. It must have at least 16 bytes.",
+                    "ok": false, "error": "The secret is too short. It must be at least 16 bytes long.",
                     "code": "weak_secret", "field": "secret",
                 ])
             #expect(relay.storage.state.withLock(\.devices).isEmpty)
@@ -90,7 +90,7 @@ struct SecretLengthTests {
                 #expect(await relay.post(path, Self.with(path, secret: guess)).status != 429)
             }
             #expect(await relay.post(path, Self.with(path, secret: "c")).status == 429)
-            // Whoever has devices goes on with them.
+            // A secret with devices remains usable.
             relay.storage.add("aa00", under: Self.key)
             relay.storage.add("bb00", under: Self.key, bundle: "org.example.default")
             #expect(await relay.post(path, Self.with(path, secret: Self.short)).status == 200)

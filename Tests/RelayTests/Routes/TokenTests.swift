@@ -12,7 +12,7 @@ struct TokenTests {
     private static let secret = JSON.Value.string(RelayFixture.secret)
     private static let eventID = "e"
 
-    /// A request to each route that some token is for, with what it needs.
+    /// A request to each route that accepts some token, with the members that it needs.
     private static let requests: [(path: String, scope: AccessTokenScope, body: JSON.Value)] = [
         ("/v1/event", .send, ["eventType": "complete", "sessionID": "s", "eventID": .string(eventID)]),
         ("/v1/events", .send, ["events": [["eventType": "complete", "sessionID": "s"]]]),
@@ -26,7 +26,7 @@ struct TokenTests {
         ("/v1/reply", .reply, ["eventID": .string(eventID), "action": "once"]),
     ]
 
-    /// Routes that are only for the secret.
+    /// Routes that accept only the secret.
     private static let closed: [(path: String, body: JSON.Value)] = [
         ("/v1/device/register", ["deviceToken": "bb00"]),
         ("/v1/device/unregister", ["deviceToken": "aa00"]),

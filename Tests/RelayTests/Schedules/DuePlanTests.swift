@@ -7,7 +7,7 @@ import Testing
 struct DuePlanTests {
     private static let zones = ["America/New_York", "Europe/Berlin"]
 
-    /// What follows at a time for a schedule whose next occurrence was at another.
+    /// The plan at a time for a schedule whose next occurrence was due at another time.
     private func plan(
         _ every: String, zones: [String] = zones, nextAt: String, at now: String,
         lateBy: EpochMilliseconds = 3_600, lastAt: String? = nil
@@ -44,7 +44,7 @@ struct DuePlanTests {
             try plan(daily, nextAt: "2027-06-02 12:00", at: "2027-06-02 12:01")
                 == expected(
                     send: "2027-06-02 12:00", next: "2027-06-03 06:00", zones: ["America/New_York"]))
-        // Two zones with the same time get it together.
+        // Two zones with the same offset get it together.
         #expect(
             try plan(
                 daily, zones: ["Europe/Berlin", "Europe/Paris"], nextAt: "2027-06-02 06:00",
@@ -65,7 +65,7 @@ struct DuePlanTests {
             try plan(daily, nextAt: "2027-06-02 12:00", at: "2027-06-03 05:00", lateBy: day)
                 == expected(
                     send: "2027-06-02 12:00", next: "2027-06-03 06:00", zones: ["America/New_York"]))
-        // What is too late is skipped in all zones at once.
+        // An occurrence that is too late is skipped in all zones at once.
         #expect(
             try plan(daily, nextAt: "2027-06-02 06:00", at: "2027-06-04 05:00")
                 == expected(send: nil, skipped: 2, next: "2027-06-04 06:00", zones: nil))
@@ -73,7 +73,7 @@ struct DuePlanTests {
 
     @Test("A device that moved is served at its zone's next time")
     func moved() throws {
-        // The row has Berlin's time, but the phone is in New York now.
+        // The row is for Berlin's time, but the phone is in New York now.
         #expect(
             try plan(
                 daily, zones: ["America/New_York"], nextAt: "2027-06-02 06:00", at: "2027-06-02 06:00")
@@ -102,7 +102,7 @@ struct DuePlanTests {
                 == expected(send: "2027-06-02 12:00", next: nil, zones: ["America/New_York"]))
     }
 
-    // In summer, 08:00 in Berlin is 06:00 in UTC. Rows with another time were written with other zone data.
+    // In summer, 08:00 in Berlin is 06:00 UTC. Rows with another time were written with different zone data.
     private let berlin = #"{"unit":"day","at":["08:00"],"timeZone":"Europe/Berlin"}"#
 
     @Test("An occurrence that new zone data moved to a later time is sent then, and only then")
@@ -117,7 +117,7 @@ struct DuePlanTests {
         #expect(
             try plan(berlin, nextAt: "2027-06-02 05:00", at: "2027-06-02 06:01")
                 == expected(send: "2027-06-02 06:00", next: "2027-06-03 06:00", zones: nil))
-        // Behind its end there is none.
+        // There is no occurrence after the end.
         let ends = berlin.dropLast() + #","until":"2027-06-02T05:00:00Z"}"#
         #expect(
             try plan(String(ends), nextAt: "2027-06-02 05:00", at: "2027-06-02 05:00")
@@ -143,7 +143,7 @@ struct DuePlanTests {
     func sentBefore() throws {
         let often = #"{"unit":"day","at":["08:00","08:15"],"timeZone":"Europe/Berlin"}"#
         let second = try expected(send: "2027-06-02 06:15", next: "2027-06-03 06:00", zones: nil)
-        // The first was sent in time, or so late that the second was due meanwhile.
+        // The first was sent in time, or so late that the second was already due.
         for lastAt in ["2027-06-02 06:01", "2027-06-02 06:16"] {
             #expect(
                 try plan(often, nextAt: "2027-06-02 06:15", at: "2027-06-02 06:16", lastAt: lastAt) == second)

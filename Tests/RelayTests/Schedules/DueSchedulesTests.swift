@@ -51,7 +51,7 @@ struct DueSchedulesTests {
         try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
             try await relay.schedule()
-            // The advance fails for good, as if the process had died before it.
+            // The advance fails permanently, as if the process had died before it.
             relay.storage.state.withLock { $0.scheduleFailures = [.closed] }
             try await relay.withScheduleWorker { _ in
                 #expect(await relay.until { $0.production.pushes.count == 1 })
@@ -210,7 +210,7 @@ struct DueSchedulesTests {
                 let looks = relay.storage.state.withLock(\.scheduleLooks)
                 relay.time.withLock { $0 += 3_600_000 }
                 await relay.loop.run { _ in worker.value.look() }
-                // Set back before the rest is over: nothing was sent early.
+                // The clock is set back before the rest is over, but nothing was sent early.
                 #expect(relay.storage.state.withLock(\.scheduleLooks) == looks)
                 #expect(relay.schedules.count == 1)
                 relay.time.withLock { $0 -= 3_600_000 }

@@ -38,7 +38,7 @@ struct OccurrencePlanTests {
         #expect(plan(schedule(), after: 0) == (0, 0, nil))
         #expect(plan(schedule(), after: Self.hour) == (0, 0, nil))
         #expect(plan(schedule(), after: Self.hour + 1) == (nil, 1, nil))
-        // A minute is always allowed, or a busy relay would skip everything.
+        // A minute is always allowed; otherwise a busy relay would skip everything.
         #expect(plan(schedule(lateBy: 0), after: 60_000) == (0, 0, nil))
         #expect(plan(schedule(lateBy: 0), after: 60_001) == (nil, 1, nil))
     }

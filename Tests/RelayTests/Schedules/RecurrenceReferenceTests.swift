@@ -6,12 +6,12 @@ import Testing
 
 @testable import Relay
 
-/// Compares the search with another one, in Python, whose time zones are read by other code.
+/// Compares the search with another implementation, in Python, whose time zones are read by other code.
 @Suite("Recurrences and Python", .timeLimit(.minutes(2)), .ownThread)
 struct RecurrenceReferenceTests {
-    /// Prints the first occurrences of each recurrence on a line of standard input.
+    /// Prints the first occurrences of the recurrence on each line of standard input.
     ///
-    /// `fold=0` is RFC 5545's reading of local times: the first of two, and the offset before a gap.
+    /// `fold=0` is RFC 5545's interpretation of local times: the first of two, and the offset before a gap.
     private static let program = """
         import calendar, datetime as d, json, sys, zoneinfo
         names = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
@@ -64,7 +64,7 @@ struct RecurrenceReferenceTests {
                 (0..<Int.random(in: 1...4, using: &random)).map { _ in
                     Int.random(in: 0..<96, using: &random) * 15
                 })
-            // Where most clocks change.
+            // When most clocks change.
             minutes.insert([0, 30, 60, 120, 150, 180][index % 6])
             let days = Set((0..<3).map { _ in Int.random(in: 25...31, using: &random) })
             rules.append(
@@ -86,7 +86,7 @@ struct RecurrenceReferenceTests {
         for (rule, expected) in zip(rules, reference) {
             var found: [Int64] = []
             var time = rule.start
-            // The reference's last days lack what later ones would move onto them.
+            // The reference's last days lack what later occurrences would move onto them.
             for _ in expected.dropLast(30) {
                 guard case .at(let next) = rule.next(after: time, zones: [], system) else { break }
                 time = next

@@ -10,7 +10,7 @@ import Testing
 struct RecurrenceTests {
     private static let zones = TimeZones()
 
-    /// A recurrence as a request has it, created at a time.
+    /// A recurrence from a request's JSON, created at a time.
     static func recurrence(_ json: String, createdAt start: String) throws -> Recurrence {
         let object = try #require(try JSON.parse(Array(json.utf8), maxBytes: 4096).object)
         return try Recurrence(RequestFields(object, within: .every), start: try utc(start))
@@ -172,7 +172,7 @@ struct RecurrenceTests {
         #expect(!rule.occurs(at: morning, in: "America/New_York", Self.zones))
         #expect(!rule.occurs(at: morning, in: "Nowhere/Else", Self.zones))
         #expect(rule.next(after: morning, zones: [], Self.zones) == .unknownZone)
-        // One that the relay doesn't know takes nothing from the others.
+        // A zone that the relay doesn't know doesn't affect the others.
         #expect(Self.first(1, of: rule, zones: ["Nowhere/Else"] + names) == ["2027-06-01 06:00"])
     }
 
@@ -183,7 +183,7 @@ struct RecurrenceTests {
             createdAt: "2027-06-01 00:00")
         #expect(rule.next(after: rule.start, zones: [], Self.zones) == .unknownZone)
         #expect(rule.next(after: try Self.utc("2027-06-03 00:00"), zones: [], Self.zones) == .ended)
-        // Its next name may be an old one's link, with the same rules.
+        // Its next name may be a link from an old name, with the same rules.
         let linked = try Self.recurrence(daily("08:00", "Europe/Kyiv"), createdAt: "2027-06-01 00:00")
         #expect(Self.first(1, of: linked) == ["2027-06-01 05:00"])
     }

@@ -32,7 +32,7 @@ struct ScheduleClockTests {
         let delay = Self.schedule(at: made + 60_000, created: made)
         let redated = delay.redated(at: Self.start, isDelay: true)
         #expect(redated == Self.schedule(at: Self.start + 60_000, created: Self.start))
-        // What was made by the right clock stays.
+        // Schedules made by the right clock stay as they are.
         #expect(redated.redated(at: Self.start, isDelay: true) == redated)
         let event = Self.schedule(.async, at: made, created: made).redated(at: Self.start, isDelay: false)
         #expect(event == Self.schedule(.async, at: Self.start, created: Self.start))
@@ -64,7 +64,7 @@ struct ScheduleClockTests {
         #expect(held.nextAt == Self.start && held.dueAt == Self.start)
     }
 
-    /// Creates a schedule while the clock is three hours ahead, sets it back, and has a worker look.
+    /// Creates a schedule while the clock is three hours ahead, sets the clock back, and lets a worker look.
     private static func afterStep(
         isRunning: Bool, _ members: JSON.Value, _ check: (RelayFixture) async throws -> Void
     ) async throws {

@@ -21,7 +21,7 @@ struct ActivityPaceTests {
         }
     }
 
-    /// Sends a progress; the numbers of activities that get it now and later.
+    /// Sends a progress event; returns the numbers of activities that get it now and later.
     private func progress(_ relay: RelayFixture, _ status: String) async -> [Int?] {
         let answer = await relay.event([
             "eventType": "progress", "contentState": ["status": .string(status)],
@@ -29,7 +29,7 @@ struct ActivityPaceTests {
         return [answer.json["activities"]?["sent"]?.int, answer.json["activities"]?["held"]?.int]
     }
 
-    /// The states that activities have got, in order, by their tokens.
+    /// The states that activities have received, in order, by their tokens.
     private func states(_ relay: RelayFixture) async throws -> [String: [String]] {
         var states: [String: [String]] = [:]
         for push in await relay.onLoop({ $0.production.pushes }) {
@@ -40,7 +40,7 @@ struct ActivityPaceTests {
         return states
     }
 
-    /// Expects something of the states that activities have got.
+    /// Waits until a condition on the received states holds.
     private func expect(_ relay: RelayFixture, _ condition: ([String: [String]]) -> Bool) async throws {
         let states = try await states(relay)
         #expect(condition(states), "\(states)")
@@ -62,7 +62,7 @@ struct ActivityPaceTests {
             relay.pass(.milliseconds(10))
             #expect(await relay.until { $0.production.pushes.count == 3 })
             try await expect(relay) { $0 == ["aad1": ["1", "2"], "aad2": ["2"]] }
-            // Nobody waits for it any more.
+            // No activity is waiting for it any more.
             #expect(await held(relay) == 0)
             relay.pass(Self.interval)
             #expect(await progress(relay, "3") == [2, 0])
@@ -119,7 +119,7 @@ struct ActivityPaceTests {
             await relay.loop.run { _ in relay.services.value.slots.giveBack(2) }
             #expect(await relay.event(start).json["activities"]?["sent"] == 2)
             #expect(await relay.onLoop { $0.services.slots.taken } == 0)
-            // The database's failure gives the slots back, too.
+            // A database failure also gives the slots back.
             relay.storage.state.withLock { $0.writeFailure = .unavailable(logDetail: "away") }
             #expect(await relay.event(start).status == 503)
             #expect(await relay.onLoop { $0.services.slots.taken } == 0)

@@ -50,7 +50,7 @@ struct ActivityTests {
             #expect(end.json["activities"] == ["sent": 2, "failed": 0, "queued": 0, "held": 0])
             let pushes = await relay.onLoop { $0.production.pushes }
             for phone in ["aad1", "aad2"] {
-                // Within the interval one push, with the last of three states.
+                // One push within the interval, with the last of three states.
                 let own = pushes.filter { $0.deviceToken.text == phone }.map { $0.notification }
                 let aps = try own.map { try #require(try JSON.parse($0.payload, maxBytes: 4_096)["aps"]) }
                 #expect(aps.map { $0["content-state"]?["status"] } == ["working", "last", "complete"])
@@ -372,7 +372,7 @@ extension RelayFixture {
 }
 
 extension JSON.Value {
-    /// The object with further members, which take the place of its own.
+    /// The object with further members, which replace its own.
     fileprivate func adding(_ members: JSON.Value) -> JSON.Value {
         var object = self.object ?? JSON.Object()
         for member in members.object?.members ?? [] { object[member.name] = member.value }

@@ -16,7 +16,7 @@ struct ClearTests {
             "/v1/ack", ["secret": .string(RelayFixture.secret), "eventID": eventID, "clear": clear])
     }
 
-    /// The background pushes: the token's end and the payload.
+    /// The background pushes: the end of the token, and the payload.
     private static func clears(_ relay: RelayFixture) async -> [String] {
         await relay.onLoop { confined in
             confined.production.pushes.filter { $0.notification.pushType == .background }.map { push in
@@ -46,7 +46,7 @@ struct ClearTests {
                 let payload = #"{"aps":{"content-available":1},"clear":{"eventID":"per_\"1"}}"#
                 #expect(await Self.clears(relay).sorted() == ["aa00 5 " + payload, "cc00 5 " + payload])
             }
-            // Each line has each member once, or it can't be read.
+            // Each line contains each member once; otherwise it couldn't be parsed.
             let lines = try await relay.lines.closed()
             #expect(lines.count { $0["route"] == "POST /v1/ack" } == 3)
         }

@@ -52,7 +52,7 @@ struct DispatchTests {
         #expect(tokens(.token(first)) == ["AA00"])
         #expect(tokens(.registration(id: "id-bb00")) == ["bb00"])
         #expect(tokens(.zones(["UTC"], only: nil)) == ["bb00"])
-        // A device without a zone has that of the one that registered last.
+        // A device without a zone uses that of the device that registered last.
         #expect(tokens(.zones(["Europe/Berlin"], only: nil)) == ["AA00", "cc00"])
         #expect(tokens(.zones(["Europe/Berlin"], only: first)) == ["AA00"])
         #expect(tokens(.reached([devices[1].maskedToken])) == ["bb00"])

@@ -97,7 +97,7 @@ struct EventOnceTests {
     func slow() async throws {
         var options = RelayFixture.Options()
         options.limits.eventDeadline = .seconds(2)
-        // The first needs longer on a busy machine.
+        // The first request takes longer on a busy machine.
         options.limits.claimWaitMargin = .seconds(60)
         try await RelayFixture.with(options) { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
@@ -111,7 +111,7 @@ struct EventOnceTests {
         }
     }
 
-    /// Has another process claim the event `e-1`, which it never answers.
+    /// Makes another process claim the event `e-1`, to which it never responds.
     private func claimElsewhere(_ relay: RelayFixture) async throws {
         let body: JSON.Value = [
             "secret": .string(RelayFixture.secret), "eventType": "complete", "sessionID": "ses_1",

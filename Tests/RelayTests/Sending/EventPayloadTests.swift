@@ -34,7 +34,7 @@ private func alert(_ bytes: [UInt8]) throws -> (title: String, body: String) {
     return (try #require(alert["title"]?.string), try #require(alert["body"]?.string))
 }
 
-/// A text that was shortened correctly: the start of the original up to a character's end, and an ellipsis.
+/// Whether a text was shortened correctly: the original up to the end of a character, and an ellipsis.
 private func isShortened(_ text: String, from original: String) -> Bool {
     guard text.hasSuffix("…"), text != original else { return false }
     let kept = Array(text.unicodeScalars.dropLast())

@@ -30,7 +30,7 @@ struct LaterTests {
             #expect(pushes.count == 1)
             let payload = try JSON.parse(try #require(pushes.first).notification.payload, maxBytes: 9_999)
             #expect(payload["aps"]?["alert"]?["title"]?.string == "Done")
-            // The same event again, now without async, gets the answer of the one that was sent.
+            // The same event without async gets the response to the one that was sent.
             let again = await relay.event(["eventID": "e", "title": "Done", "category": "c"])
             #expect(again.json["sent"]?.int == 1)
             #expect(await relay.onLoop { $0.production.pushes.count } == 1)
@@ -115,7 +115,7 @@ struct LaterTests {
 
     // MARK: Quiet hours
 
-    /// Registers a device that is disturbed an hour from the fixture's time at the earliest.
+    /// Registers a device that may be disturbed an hour from the fixture's time at the earliest.
     private func register(_ relay: RelayFixture, _ token: JSON.Value) async {
         // The fixture's time is 08:00 UTC.
         let quiet: JSON.Value = ["from": "07:00", "to": "09:00", "timeZone": "UTC", "mode": "later"]
@@ -142,7 +142,7 @@ struct LaterTests {
                 #expect(held?["reason"] == "QuietHours")
             }
             #expect(await relay.event(["sessionID": "ses_2", "title": "other"]).json["queued"]?.int == 1)
-            // Permissions pass.
+            // Permissions aren't deferred.
             #expect(await relay.event(["eventType": "permission"]).json["sent"]?.int == 2)
             let end = RelayFixture.start + 3_600_000
             #expect(relay.schedules.map(\.nextAt) == [end, end])
@@ -154,9 +154,9 @@ struct LaterTests {
             let payloads = try pushes.map { try JSON.parse($0.notification.payload, maxBytes: 9_999) }
             let titles = payloads.map { $0["aps"]?["alert"]?["title"]?.string }
             #expect(titles.count == 3 && titles.suffix(2).contains("second") && titles.contains("other"))
-            // It can be acknowledged as if it had come at once.
+            // It can be acknowledged as if it had been sent immediately.
             #expect(payloads.last { $0["aps"]?["alert"]?["title"] == "second" }?["eventID"] == "second")
-            // The history has each event once.
+            // The history contains each event once.
             #expect(relay.storage.state.withLock { $0.history.count } == 4)
         }
     }

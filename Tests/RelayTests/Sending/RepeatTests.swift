@@ -10,7 +10,7 @@ import Testing
 struct RepeatTests {
     private static let minute: JSON.Value = ["every": 60, "for": 600]
 
-    /// Sends a permission that is repeated every minute, with further members.
+    /// Sends a permission that repeats every minute, with further members.
     private static func ask(
         _ relay: RelayFixture, _ id: String = "evt_1", _ members: JSON.Value = [:]
     ) async -> JSON.Value {
@@ -33,7 +33,7 @@ struct RepeatTests {
         await relay.onLoop { $0.production.pushes.map(\.notification) }
     }
 
-    /// Lets a minute pass and has a worker send what is due; how many pushes there were then.
+    /// Lets a minute pass and has a worker send what is due; returns the number of pushes so far.
     private static func next(_ relay: RelayFixture) async throws -> Int {
         relay.pass(.seconds(60))
         let due = relay.schedules.map(\.nextAt).min()
@@ -48,7 +48,7 @@ struct RepeatTests {
         try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
             #expect(await Self.ask(relay)["sent"] == 1)
-            // The sender's repetition of the request starts nothing anew.
+            // When the sender repeats the request, nothing starts again.
             #expect(await Self.ask(relay)["sent"] == 1)
             #expect(relay.schedules.map(\.name) == ["evt_1"])
             for count in 2...11 {

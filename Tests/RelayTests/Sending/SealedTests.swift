@@ -9,10 +9,10 @@ import Testing
 
 @Suite("Sealed notifications", .timeLimit(.minutes(2)))
 struct SealedTests {
-    /// A short text of version 1.
+    /// A short sealed text of version 1.
     private static let sealed = "AS01OIhAQUJDREVGR0hJSksIRrRu"
 
-    /// A text of version 1 with this many characters.
+    /// A sealed text of version 1 with this many characters.
     private static func sealed(count: Int) -> JSON.Value {
         .string("AQ" + String(repeating: "A", count: count - 2))
     }
@@ -172,13 +172,13 @@ struct SealedTests {
             #expect(answer.json["error"]?.string?.contains("the limit is 4096") == true)
             #expect(await relay.onLoop { $0.production.pushes.isEmpty })
             #expect(relay.storage.state.withLock(\.claims) == 0)
-            // What is checked is what is sent, to the byte.
+            // The check applies to exactly the bytes that are sent.
             var count = 3_600
             while await relay.event(["sealed": Self.sealed(count: count), "sessionID": identifier]).status
                 == 413
             { count -= 4 }
             let size = try await payload(relay).utf8.count
-            // In quiet hours it would be longer by 13 bytes.
+            // In quiet hours it would be 13 bytes longer.
             #expect(size + 13 <= 4_096 && size + 13 + 4 > 4_096)
         }
     }

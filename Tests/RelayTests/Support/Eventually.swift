@@ -1,6 +1,6 @@
 import Network
 
-/// Waits until something holds; gives up after a time that a loaded machine doesn't need either.
+/// Waits until a condition holds; gives up after a time that suffices even on a busy machine.
 func eventually(_ condition: () async -> Bool) async -> Bool {
     let end = MonotonicTime.current + .seconds(30)
     while MonotonicTime.current < end {

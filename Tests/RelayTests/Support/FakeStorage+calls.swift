@@ -1,7 +1,7 @@
 import Network
 import Storage
 
-// The calls that tests count, hold up or let fail; all others only fail together.
+// The calls that tests count, delay or make fail individually; all others can only fail together.
 extension FakeStorage {
     func devices(of key: SecretKey) async throws(StorageError) -> [Device] {
         try await begin(at: \.devicesGate) { $0.lookups += 1 }

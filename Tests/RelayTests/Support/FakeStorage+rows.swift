@@ -3,9 +3,9 @@ import Testing
 
 @testable import Storage
 
-// The rows that tests look at and prepare.
+// The rows that tests inspect and prepare.
 extension FakeStorage {
-    /// A push that waits, and the lease under which it is held.
+    /// A waiting push, and the lease under which it is held.
     struct Pending {
         var push: PendingPush
         var lease: PushLease?
@@ -132,7 +132,7 @@ extension FakeStorage.State {
         set { replace("event_receipt", "event_id", newValue.map { [.text($0.eventID)] }) }
     }
 
-    /// The last uses by agents.
+    /// The last uses by agents, by secret.
     var agentUses: [SecretHash: AgentUse] {
         let uses = rows("SELECT secret_hash, used_at, client FROM agent_use") { row throws(SQLFailure) in
             (try row.hash(0), AgentUse(usedAt: try row.integer(1), client: try row.optionalText(2)))
@@ -140,7 +140,7 @@ extension FakeStorage.State {
         return Dictionary(uniqueKeysWithValues: uses)
     }
 
-    /// Setting changes the rows' times and outcome.
+    /// The schedules; setting them changes the rows' times and outcome.
     var schedules: [FakeStorage.StoredSchedule] {
         get {
             rows("SELECT \(SQLSession.scheduleColumns) FROM schedule ORDER BY created_at, id") {
@@ -165,7 +165,7 @@ extension FakeStorage.State {
         }
     }
 
-    /// The tokens besides the devices' own.
+    /// The push tokens other than the devices' own.
     var tokens: [PushToken] {
         PushTokenKind.allCases.flatMap { kind in
             memory.rows(of: "push_token") { session, key throws(SQLFailure) in
@@ -177,7 +177,7 @@ extension FakeStorage.State {
     /// The activities whose end is queued.
     var ended: [PushToken] { tokens.filter(\.hasEnded) }
 
-    /// The secrets' histories, oldest first.
+    /// The histories of all secrets, oldest item first.
     var history: [HistoryItem] {
         get {
             let items = memory.rows(of: "history_item") { session, key throws(SQLFailure) in
@@ -217,7 +217,7 @@ extension FakeStorage.State {
         }
     }
 
-    /// The acknowledged events' IDs.
+    /// The IDs of the acknowledged events.
     var acknowledgements: [String] {
         rows("SELECT event_id FROM event_reply") { row throws(SQLFailure) in try row.text(0) }
     }
@@ -245,7 +245,7 @@ extension FakeStorage.State {
         }
     }
 
-    /// Moves every device and queued push to another hash, as a pepper's change does.
+    /// Moves every device and queued push to another hash, as changing the pepper does.
     mutating func movePending(to hash: SecretHash) {
         memory.change { session throws(SQLFailure) in
             _ = try session.execute("UPDATE device_registration SET secret_hash = ?", [.hash(hash)])
@@ -297,7 +297,7 @@ extension MemoryStorage {
         }
     }
 
-    /// What a look-up finds for each secret with rows in a table.
+    /// The results of a look-up for each secret that has rows in a table.
     fileprivate func rows<Row>(
         of table: String, _ look: (SQLSession, SecretKey) throws(SQLFailure) -> [Row]
     ) -> [Row] {

@@ -1,106 +1,106 @@
 import Network
 import Storage
 
-/// A database in memory that fails, waits and counts calls when it is told to.
+/// An in-memory database that fails, waits and counts calls as tests require.
 final class FakeStorage: SQLStorage {
     struct State {
         /// The rows; see `FakeStorage+rows.swift`.
         let memory: MemoryStorage
-        /// Sizes of the batches of `note`, failed ones too.
+        /// Sizes of the batches in calls to `note`, including failed calls.
         var agentBatches: [Int] = []
         /// Where calls to `note` wait before they begin.
         var agentGate: Gate?
-        /// How schedules were to be ended, failed calls too.
+        /// The ends passed to calls that end schedules, including failed calls.
         var scheduleEnds: [ScheduleEnd] = []
-        /// Thrown by the next calls to `settle` a schedule, one each.
+        /// Errors of the next calls to `settle` a schedule, one each.
         var scheduleFailures: [StorageError] = []
-        /// Thrown by the next calls to `create` a schedule, one each.
+        /// Errors of the next calls to `create` a schedule, one each.
         var createFailures: [StorageError] = []
-        /// Calls to `nextScheduleDue`.
+        /// Number of calls to `nextScheduleDue`.
         var scheduleLooks = 0
-        /// Calls to `take`.
+        /// Number of calls to `take`.
         var takes = 0
-        /// Calls to `devices(of:)`.
+        /// Number of calls to `devices(of:)`.
         var lookups = 0
-        /// Calls to `accessToken`.
+        /// Number of calls to `accessToken`.
         var tokenLookUps = 0
-        /// Calls to `deliveries`.
+        /// Number of calls to `deliveries`.
         var deliveryReads = 0
-        /// Calls to `countSent`.
+        /// Number of calls to `countSent`.
         var sentCounts = 0
-        /// Thrown by every such call until it is taken away.
+        /// Error of every call to `countDevices` until it is reset.
         var countFailure: StorageError?
-        /// Calls to `countDevices`.
+        /// Number of calls to `countDevices`.
         var deviceCounts = 0
-        /// Where the calls to `pruneLocks` began; every third one is at the end.
+        /// Where the calls to `pruneLocks` began; every third call is at the end.
         var lockWalks: [String] = []
         /// How far the relay's clock is ahead of the database's; nil for a file.
         var clockAhead: EpochMilliseconds?
-        /// Calls to `claim`.
+        /// Number of calls to `claim`.
         var claims = 0
-        /// Thrown by every call until it is taken away.
+        /// Error of every call until it is reset.
         var failure: StorageError?
-        /// Thrown by the next calls to `append`, one each.
+        /// Errors of the next calls to `append`, one each.
         var appendFailures: [StorageError] = []
-        /// Thrown by the next calls to `complete`, one each.
+        /// Errors of the next calls to `complete`, one each.
         var completeFailures: [StorageError] = []
-        /// Sizes of the batches of `append`, failed ones too.
+        /// Sizes of the batches in calls to `append`, including failed calls.
         var batches: [Int] = []
         var isClosed = false
-        /// Expired rows that `prune` still finds, besides those of the history.
+        /// Number of expired rows that `prune` still finds, besides those of the history.
         var expired: [ExpiringTable: Int] = [:]
-        /// The steps of `prune`, those that failed too.
+        /// The steps passed to `prune`, including failed calls.
         var prunes: [PruneRound.Step] = []
-        /// Thrown by the next calls to `enqueue` and `settle`, one each.
+        /// Errors of the next calls to `enqueue` and `settle`, one each.
         var queueFailures: [StorageError] = []
-        /// How far the claims looked.
+        /// The scopes passed to calls to `claimPushes`.
         var claimScopes: [ClaimScope] = []
-        /// Where calls of a kind wait before they begin.
+        /// Where calls to `ping` wait before they begin.
         var pingGate: Gate?
         var appendGate: Gate?
         var devicesGate: Gate?
         var claimGate: Gate?
         var enqueueGate: Gate?
         var removeGate: Gate?
-        /// Thrown by the next calls to `nextPushDue`, one each.
+        /// Errors of the next calls to `nextPushDue`, one each.
         var dueFailures: [StorageError] = []
-        /// Thrown by the next calls to `pushes`, one each.
+        /// Errors of the next calls to `pushes`, one each.
         var listFailures: [StorageError] = []
-        /// Sizes of the batches of `settle`, failed ones too.
+        /// Sizes of the batches in calls to `settle`, including failed calls.
         var settled: [Int] = []
-        /// For each call to `enqueue`, whether it said that it was one before.
+        /// For each call to `enqueue`, whether it said that it repeats an earlier call.
         var areEnqueuesRepeated: [Bool] = []
-        /// Calls to `enqueue`, or the next one to `append`, store what they are given and say that this isn't known.
+        /// Whether calls to `enqueue`, or the next one to `append`, store their rows but fail as unconfirmed.
         var losesConfirmation = false
-        /// More ends than these in one call take too long.
+        /// The number of ends in one call above which the call takes too long.
         var settlementsMax = Int.max
-        /// Thrown by every call that writes to the delivery log until it is taken away.
+        /// Error of every call that writes to the delivery log, until it is reset.
         var logFailure: StorageError?
-        /// Thrown by every call that writes the log row with this id.
+        /// Errors of calls that write a log row, by the row's ID.
         var refusedRows: [String: StorageError] = [:]
-        /// Thrown by every call that ends the push with this id.
+        /// Errors of calls that end a push, by the push's ID.
         var refusedEnds: [String: StorageError] = [:]
-        /// Thrown by every call to `settle` until it is taken away.
+        /// Error of every call to `settle`, until it is reset.
         var settleFailure: StorageError?
-        /// For each call to `remove`, how many pushes waited for the device.
+        /// For each call to `remove`, how many pushes were waiting for the device.
         var pendingAtRemoval: [Int] = []
-        /// Thrown by every call that writes until it is taken away.
+        /// Error of every call that writes, until it is reset.
         var writeFailure: StorageError?
-        /// Calls to `tryWriting`.
+        /// Number of calls to `tryWriting`.
         var trials = 0
         /// Where calls to `tryWriting` wait before they begin.
         var trialGate: Gate?
-        /// Calls to `blockedSecrets`.
+        /// Number of calls to `blockedSecrets`.
         var blockReads = 0
-        /// Sizes of the batches of `add`, failed ones too.
+        /// Sizes of the batches in calls to `add`, including failed calls.
         var historyBatches: [Int] = []
         /// Where calls to `add` wait before they begin.
         var historyGate: Gate?
-        /// Thrown by the next calls to `add`, one each.
+        /// Errors of the next calls to `add`, one each.
         var historyFailures: [StorageError] = []
-        /// How many events each call to `acknowledgements` asked for, failed ones too.
+        /// Number of events in each call to `acknowledgements`, including failed calls.
         var acknowledgementReads: [Int] = []
-        /// Thrown by every call to `prune` for the table until it is taken away.
+        /// Errors of every call to `prune`, by table, until they are reset.
         var pruneFailures: [ExpiringTable: StorageError] = [:]
     }
 
@@ -132,9 +132,9 @@ final class FakeStorage: SQLStorage {
         return try memory.run(body)
     }
 
-    /// Begins a call: waits at its gate, and throws if calls fail.
+    /// Begins a call: waits at its gate, and throws if calls are to fail.
     ///
-    /// - Parameter body: Counts the call, or throws what it shall.
+    /// - Parameter body: Counts the call, or throws its error.
     func begin(
         at gate: KeyPath<State, Gate?>,
         _ body: (inout State) throws(StorageError) -> Void = { _ in }
@@ -143,7 +143,7 @@ final class FakeStorage: SQLStorage {
         try check(body)
     }
 
-    /// Begins a call that waits for no gate.
+    /// Begins a call that doesn't wait at a gate.
     func check(_ body: (inout State) throws(StorageError) -> Void) throws(StorageError) {
         let result: Result<Void, StorageError> = state.withLock { state in
             if let failure = state.failure { return .failure(failure) }
@@ -156,7 +156,7 @@ final class FakeStorage: SQLStorage {
         try result.get()
     }
 
-    /// A device under a key, as if it had been registered at a time; the one that is there, if any.
+    /// A device under a key, as if it had been registered at a time; an existing device if there is one.
     @discardableResult
     func add(
         _ token: String, under key: SecretKey, bundle: String = "org.example.app",
@@ -178,14 +178,14 @@ final class FakeStorage: SQLStorage {
 }
 
 extension FakeStorage.State {
-    /// Throws where the log, or one of these rows, is refused.
+    /// Throws if the log, or one of these rows, is refused.
     func checkLog(_ rows: [Delivery]) throws(StorageError) {
         guard !rows.isEmpty else { return }
         if let logFailure { throw logFailure }
         for row in rows { if let failure = refusedRows[row.id] { throw failure } }
     }
 
-    /// Throws where one of these ends, or its row in the log, is refused.
+    /// Throws if one of these ends, or its row in the log, is refused.
     func checkEnds(_ settlements: [Settlement], logging: Bool) throws(StorageError) {
         if let settleFailure { throw settleFailure }
         for settlement in settlements {

@@ -1,6 +1,6 @@
 import Network
 
-/// Where calls wait until a test lets them go on.
+/// A gate where calls wait until a test lets them continue.
 final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -9,7 +9,7 @@ final class Gate: Sendable {
 
     private let state = Lock(State())
 
-    /// Calls that wait.
+    /// The number of waiting calls.
     var waiting: Int { state.withLock(\.waiting.count) }
 
     /// Returns once the gate is open.
@@ -23,7 +23,7 @@ final class Gate: Sendable {
         }
     }
 
-    /// Lets go on what waits, and whatever comes later.
+    /// Lets all waiting and later calls continue.
     func open() {
         let waiting = state.withLock { state in
             let waiting = state.waiting

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Relay
 
-/// A server of OpenChamber's, which signs as its apns-runtime.js does.
+/// An OpenChamber server, which signs as OpenChamber's apns-runtime.js does.
 struct OpenChamberServer {
     static let now = 1_800_000_000_000
     let publicKey: [UInt8]
@@ -25,7 +25,7 @@ struct OpenChamberServer {
         ]
     }
 
-    /// Members with a signature of a time and a text.
+    /// The members with a signature of a time and a text.
     func signed(_ text: String, _ members: JSON.Value, at time: Int) -> JSON.Value {
         var object = members.object ?? JSON.Object()
         object["publicKeyJwk"] = jwk
@@ -63,7 +63,7 @@ struct OpenChamberServer {
         await relay.post("/v1/push/send", message(tokens, title: title, members, at: time))
     }
 
-    /// The other valid signature with the same r, which needs no key: the curve's order less s.
+    /// The other valid signature with the same r, which needs no key: the curve's order minus s.
     static func turned(_ signature: String) throws -> String {
         var bytes = try #require(Base64.decode(Array(signature.utf8)))
         let order = try #require(Base64.decode(Array("_____wAAAAD__________7zm-q2nF56E87nKwvxjJVE".utf8)))

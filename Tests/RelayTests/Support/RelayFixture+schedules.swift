@@ -5,9 +5,9 @@ import Testing
 
 @testable import Relay
 
-/// What is scheduled, and a worker that sends it.
+/// Schedules, and a worker that sends them.
 extension RelayFixture {
-    /// What is scheduled.
+    /// The stored schedules.
     var schedules: [Schedule] { storage.state.withLock { $0.schedules.map(\.schedule) } }
 
     /// The counted outcomes.
@@ -40,7 +40,7 @@ extension RelayFixture {
         return schedule
     }
 
-    /// Has a worker for what is scheduled on the fixture's loop while `body` runs.
+    /// Runs a worker for schedules on the fixture's loop during `body`.
     func withScheduleWorker(
         _ body: (LoopBound<DueWorker>) async throws -> Void
     ) async throws {

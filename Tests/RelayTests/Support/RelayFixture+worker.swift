@@ -3,12 +3,12 @@ import Storage
 
 @testable import Relay
 
-/// A worker over the fixture's queue, and what it finds there.
+/// A worker for the fixture's queue, and the pushes that it finds there.
 extension RelayFixture {
     /// The fixture's time until a test moves it.
     static let start: EpochMilliseconds = 1_800_000_000_000
 
-    /// Has a worker on the fixture's loop; `body` stops it, or this does.
+    /// Runs a worker on the fixture's loop; `body` stops it, or this method does.
     func withWorker(
         inFlight: Int = 100, unwritten: Int = 500, pace: ClaimPace = ClaimPace(),
         _ body: (LoopBound<DueWorker>) async throws -> Void
@@ -29,7 +29,7 @@ extension RelayFixture {
         await worker.loop.run { _ in await worker.value.stop(within: .seconds(30)) }
     }
 
-    /// A push for a device as it is stored.
+    /// A push for a device as it is stored in the queue.
     static func waiting(
         for device: Device, id: String? = nil, attempts: Int = 1, dueIn: EpochMilliseconds = 0,
         expiresIn: EpochMilliseconds = 60_000
@@ -41,7 +41,7 @@ extension RelayFixture {
             dueAt: start + dueIn, createdAt: start, expiresAt: start + expiresIn)
     }
 
-    /// Puts pushes for devices into the queue.
+    /// Adds pushes for devices to the queue.
     func fill(
         _ tokens: [String], attempts: Int = 1, dueIn: EpochMilliseconds = 0,
         expiresIn: EpochMilliseconds = 60_000

@@ -7,7 +7,7 @@ import Storage
 
 @testable import Relay
 
-/// The routes on a loop of their own, over a storage in memory and scripted senders.
+/// The routes on their own loop, with in-memory storage and scripted senders.
 struct RelayFixture: Sendable {
     static let secret = "0123456789abcdef"
     static let key = SecretHasher().key(of: Secret(secret))
@@ -20,7 +20,7 @@ struct RelayFixture: Sendable {
     let sandbox: LoopBound<ScriptedSender>
     let webPush: LoopBound<ScriptedWebPush>
     let api: API
-    /// The wall clock; to change it alone is to set it.
+    /// The wall clock; changing only this simulates setting the clock.
     let time: Lock<EpochMilliseconds>
     private let monotonic: Lock<MonotonicTime>
     let history: History?
@@ -30,17 +30,17 @@ struct RelayFixture: Sendable {
     private let noting: Task<Void, Never>
     private let replyReading: Task<Void, Never>
 
-    /// What a fixture may differ in.
+    /// The options in which fixtures differ.
     struct Options: Sendable {
         var rules = RequestRules(defaultBundleID: Topic("org.example.default"))
         var limits = DeliveryLimits()
         var rates = RateLimitConfiguration()
         var hasher = SecretHasher()
         var push = PushSettings()
-        /// Instead of one app of rules and push.
+        /// The apps; nil for the default of a single app.
         var apps: Apps?
         var queue = PushQueue.Options()
-        /// Instead of one of its own: what another relay works with.
+        /// The storage, possibly shared with another relay; nil for a new one.
         var storage: FakeStorage?
         var credentialsFault: String?
         var queueAgeMax: Duration = .seconds(300)
@@ -48,23 +48,23 @@ struct RelayFixture: Sendable {
         /// `RELAY_DEVICES_MAX`.
         var devicesMax = 0
         var logLevel = LogLevel.debug
-        /// What a history keeps; nil without one.
+        /// The history's options; nil without a history.
         var history: History.Options?
         var replies = ReplyWaits.Options()
         var deliveries = DeliveryLog.Options()
         var page: Page?
         var hasDoors = true
-        /// The app that OpenChamber's servers ring; nil if they can't.
+        /// The app that OpenChamber's servers can ring; nil for none.
         var openChamberApp: Topic?
-        /// The keys of Web Push; nil if it is off.
+        /// The Web Push keys; nil if Web Push is off.
         var webPush: WebPushKeys?
-        /// How requests are traced; nil if they aren't.
+        /// The tracing options; nil if requests aren't traced.
         ///
         /// Nothing is exported.
         var traces: Tracer.Options?
     }
 
-    /// Makes the routes, runs `body` with them and takes them down.
+    /// Creates the routes, runs `body` with them and shuts them down.
     static func with<Result: Sendable>(
         _ options: Options = Options(), _ body: (RelayFixture) async throws -> Result
     ) async throws -> Result {
@@ -165,13 +165,13 @@ struct RelayFixture: Sendable {
         await loop.stop()
     }
 
-    /// Lets time pass, on both clocks.
+    /// Advances both clocks.
     func pass(_ duration: Duration) {
         time.withLock { $0 += duration.inMilliseconds }
         monotonic.withLock { $0 = $0 + duration }
     }
 
-    /// Has a request answered as the server would have it.
+    /// Processes a request as the server would.
     func answer(_ request: Request) async -> Response {
         await loop.run { loop in
             var request = request
@@ -203,7 +203,7 @@ struct RelayFixture: Sendable {
         return await post("/v1/event", .object(object))
     }
 
-    /// What is confined to the loop.
+    /// The state that is confined to the loop.
     struct Confined {
         let services: LoopServices
         let production: ScriptedSender
@@ -211,7 +211,7 @@ struct RelayFixture: Sendable {
         let webPush: ScriptedWebPush
     }
 
-    /// Looks at what is confined to the loop.
+    /// Reads state that is confined to the loop.
     func onLoop<Result: Sendable>(_ look: @Sendable (Confined) -> Result) async -> Result {
         await loop.run { _ in
             look(
@@ -221,14 +221,14 @@ struct RelayFixture: Sendable {
         }
     }
 
-    /// Waits, turn by turn of the loop, until something holds; gives up as ``eventually(_:)`` does.
+    /// Waits, turn by turn of the loop, until a condition holds; gives up as ``eventually(_:)`` does.
     func until(_ condition: @Sendable (Confined) -> Bool) async -> Bool {
         await eventually { await onLoop(condition) }
     }
 }
 
 extension Response {
-    /// The body as JSON; `null` when it is none.
+    /// The body as JSON; `null` if it isn't JSON.
     var json: JSON.Value { (try? JSON.parse(body, maxBytes: 1_000_000)) ?? nil }
 }
 
@@ -237,7 +237,7 @@ final class LogLines: Sendable {
     private let bytes: Lock<[UInt8]>
     let log: Log
 
-    /// A log of JSON lines.
+    /// Creates a log of JSON lines.
     init(level: LogLevel = .debug, refusalInterval: Duration = Bounds.refusalSummaryInterval) {
         let bytes = Lock<[UInt8]>([])
         self.bytes = bytes
@@ -249,12 +249,12 @@ final class LogLines: Sendable {
         }
     }
 
-    /// How many lines of an event have been written so far.
+    /// The number of lines with this event so far.
     func count(of event: String) -> Int {
         text.split(separator: "\n").count { $0.contains("\"event\":\"\(event)\"") }
     }
 
-    /// Everything written so far; all of it only after the log was closed.
+    /// The text written so far; it is complete only after the log was closed.
     var text: String { String(decoding: bytes.withLock { $0 }, as: UTF8.self) }
 
     /// Closes the log and returns its lines as JSON.
@@ -270,14 +270,14 @@ extension RelayFixture {
         get async { await onLoop { $0.services.shared.queue } }
     }
 
-    /// Has what was ended written; nothing can be ended after it.
+    /// Writes the ends so far; nothing can be ended afterwards.
     func writeEnds() async {
         let queue = await queue
         queue.finish()
         await queue.run()
     }
 
-    /// Has what was logged written; nothing can be logged after it.
+    /// Writes the log rows so far; nothing can be logged afterwards.
     func writeLog() async {
         let log = await onLoop { $0.services.shared.deliveryLog }
         log.finish()

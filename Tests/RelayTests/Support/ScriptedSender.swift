@@ -2,15 +2,15 @@ import APNs
 
 @testable import Relay
 
-/// A sender that answers from a script, at once or when it is told to.
+/// A sender that responds from a script, immediately or when a test says so.
 ///
 /// Confined to its loop.
 final class ScriptedSender: PushSender {
-    /// What to answer to a push; `nil` holds it back until ``answerHeld(_:)``.
+    /// Returns the outcome of a push; `nil` holds the push back until ``answerHeld(_:)``.
     var script: (Push) -> Outcome? = { push in .accepted(apnsID: push.id, uniqueID: nil) }
-    /// Every push, in the order in which they came.
+    /// Every push, in the order of arrival.
     private(set) var pushes: [Push] = []
-    /// Pushes without an answer yet.
+    /// Pushes without an outcome yet.
     private(set) var held: [(push: Push, completion: (Outcome) -> Void)] = []
 
     func send(_ push: Push, completion: @escaping (Outcome) -> Void) {
@@ -22,7 +22,7 @@ final class ScriptedSender: PushSender {
         }
     }
 
-    /// Answers the first pushes that were held back.
+    /// Gives the first pushes that were held back an outcome.
     func answerHeld(_ count: Int = 1, _ outcome: (Push) -> Outcome) {
         let answered = held.prefix(count)
         held.removeFirst(answered.count)
@@ -30,13 +30,13 @@ final class ScriptedSender: PushSender {
     }
 }
 
-/// A scripted sender for each environment, whatever the app.
+/// A scripted sender for each environment, regardless of the app.
 ///
 /// Confined to its loop.
 final class ScriptedSenders: PushSenders {
     let production: ScriptedSender
     let sandbox: ScriptedSender
-    /// The keys that pushes were sent with, in the order in which they were asked for.
+    /// The keys of the pushes, in the order of the requests.
     private(set) var keys: [AppKey] = []
 
     init(production: ScriptedSender, sandbox: ScriptedSender) {
@@ -51,10 +51,10 @@ final class ScriptedSenders: PushSenders {
 }
 
 extension Outcome {
-    /// APNs took a push under its own identifier.
+    /// The outcome of a push that APNs accepted under its own identifier.
     static func accepted(_ push: Push) -> Outcome { .accepted(apnsID: push.id, uniqueID: nil) }
 
-    /// APNs refused a push for a documented reason.
+    /// The outcome of a push that APNs refused for a documented reason.
     static func rejected(
         _ status: Int, _ reason: String, timestamp: Int64? = nil, retryAfter: Int? = nil
     ) -> Outcome {

@@ -3,13 +3,13 @@ import WebPush
 
 @testable import Relay
 
-/// A sender by Web Push that answers from a script.
+/// A Web Push sender that responds from a script.
 ///
 /// Confined to its loop.
 final class ScriptedWebPush: WebPushSender {
-    /// What to answer to a push.
+    /// Returns the outcome of a push.
     var script: (Push) -> Outcome = { _ in .accepted }
-    /// Every push, in the order in which they came.
+    /// Every push, in the order of arrival.
     private(set) var pushes: [Push] = []
 
     func send(_ push: Push, completion: @escaping (Outcome) -> Void) {
@@ -17,7 +17,7 @@ final class ScriptedWebPush: WebPushSender {
         completion(script(push))
     }
 
-    /// The messages as JSON.
+    /// The messages of all pushes as JSON.
     var messages: [JSON.Value] {
         pushes.map { (try? JSON.parse($0.message.payload, maxBytes: 4_096)) ?? nil }
     }

@@ -2,7 +2,7 @@ import APNs
 
 @testable import Relay
 
-/// Keys in the form of Apple's .p8 files, made for these tests alone.
+/// Keys in the format of Apple's .p8 files, made only for these tests.
 enum TestKey {
     /// A P-256 key.
     static let pem = """
@@ -33,9 +33,9 @@ enum TestKey {
 
         """
 
-    /// The first key under the identifiers of the first team.
+    /// The first key with the identifiers of the first team.
     static let first = make("ABCDE12345", "KEY1234567", pem)
-    /// The second key under the identifiers of another team.
+    /// The second key with the identifiers of another team.
     static let second = make("ZYXWV98765", "KEY7654321", secondPEM)
 
     private static func make(_ teamID: String, _ keyID: String, _ pem: String) -> AppKey {

@@ -144,7 +144,7 @@ struct TracerTests {
     @Test("Spans that can't be exported at the end are counted and logged, all in one line")
     func end() async throws {
         let lines = LogLines()
-        // Nobody listens on port 9.
+        // Nothing listens on port 9.
         let tracer = Tracer(try Self.options(ratio: 1), log: lines.log)
         let count = 2 * Bounds.spansPerExportMax + 1
         let span = Span(
@@ -230,7 +230,7 @@ struct TracerTests {
         }
         var traces = 0
         while let batch = tracer.takeBatch() { traces += batch.count }
-        // Tokens may come back meanwhile.
+        // Tokens may be added meanwhile.
         #expect((Bounds.tracesPerSecondMax - 1...2 * Bounds.tracesPerSecondMax).contains(traces))
         tracer.add(Array(repeating: spans[0], count: Bounds.spansWaitingMax + 7))
         #expect(tracer.figures.dropped == 10)

@@ -40,10 +40,10 @@ struct Browser {
         return .object(object)
     }
 
-    /// What takes the place of its device token.
+    /// The value that takes the place of a device token.
     var token: String { (try? PushEndpoint(endpoint))?.identity ?? "" }
 
-    /// The body of its registration.
+    /// The body of the browser's registration.
     var registration: JSON.Value {
         var object = JSON.Object()
         object["secret"] = .string(RelayFixture.secret)
@@ -54,7 +54,7 @@ struct Browser {
 }
 
 extension RelayFixture {
-    /// Registers a browser; returns the code of an error, if there is one.
+    /// Registers a browser; returns the error code, if any.
     @discardableResult
     func register(_ browser: Browser = Browser()) async -> String? {
         await post("/v1/device/register", browser.registration).json["code"]?.string

@@ -30,7 +30,7 @@ struct SharedVAPIDKeyTests {
         #expect(try await load(hasher("a")) == first)
         let text = storage.state.withLock { $0.relayKeys.values.joined() }
         #expect(text.hasPrefix("sealed "))
-        // Not this database's key: nothing says that it is there.
+        // Not the stored key: without the pepper, nothing shows that one is stored.
         #expect(try await load(SecretHasher()) != first)
     }
 

@@ -63,7 +63,7 @@ struct WebPushSendingTests {
             #expect(topic.count == 32 && !topic.contains("build"))
             #expect(message["notification"]?["title"]?.string == "only")
             #expect(message["notification"]?["body"]?.string == "text")
-            // It has no sound.
+            // The push is silent.
             #expect(message["notification"]?["silent"]?.bool == true)
         }
     }
@@ -117,7 +117,7 @@ struct WebPushSendingTests {
         }
     }
 
-    /// Answers as Mozilla's service does for Firefox on Android.
+    /// Responds as Mozilla's service does for Firefox on Android.
     private static func refuseLarge(_ push: Push) -> Outcome {
         push.message.payload.count > 2_912 ? .refused(.tooLarge, 413) : .accepted
     }
@@ -207,7 +207,7 @@ struct WebPushSendingTests {
             let answer = await fixture.event()
             #expect(answer.json[kind == .later ? "queued" : "failed"]?.int == 1)
             #expect(fixture.storage.state.withLock { $0.devices.count } == 1)
-            // The key that a subscription was made with is its page's choice.
+            // The page chose the key with which a subscription was made.
             let faults = kind == .configuration ? 1 : 0
             #expect(await eventually { fixture.lines.count(of: "webpush.configuration") == faults })
         }
@@ -269,7 +269,7 @@ struct WebPushSendingTests {
         try await RelayFixture.with(options) { fixture in
             await fixture.register(Browser(endpoint: "https://push.example.org/new"))
             #expect(await fixture.event().json["sent"]?.int == 2)
-            // The page that registers at each start hasn't subscribed anew.
+            // The page that registers at each start hasn't subscribed again.
             #expect(await fixture.register(Browser(endpoint: "https://push.example.org/old")) == nil)
             #expect(await fixture.event(["sessionID": "ses_2"]).json["sent"]?.int == 2)
             let pushes = await fixture.onLoop { $0.webPush.pushes }

@@ -1,4 +1,4 @@
-"""What every push came to: the relays' answers, what the simulated APNs received, and the delivery log."""
+"""The results of every push: the relays' responses, what the simulated APNs received, and the delivery log."""
 
 import contextlib
 import sys
@@ -10,15 +10,15 @@ from . import questions, schedules
 from .stack import EVENT_DEADLINE, LEASE, PUSH_TIMEOUT
 from .tokens import masked
 
-# After a device's removal was answered, what was under way may still arrive: an event until its deadline or a claimed
+# After a device's removal was confirmed, pushes under way may still arrive: an event until its deadline or a claimed
 # push after its wait, and then the time of the push itself in either environment.
 REMOVAL_GRACE = max(EVENT_DEADLINE, 5) + 2 * PUSH_TIMEOUT + 1
-# Faults after which an answer may be lost, so that a push is sent again although it arrived.
+# Faults after which a response may be lost, so that a push is sent again although it arrived.
 LOSING = {"kill_relay", "restart_relay", "kill_database", "goaway", "black_hole", "resets", "cuts",
           "refused_connections", "lose_node"}
-# Seconds after such a fault in which what it lost comes again: a lease, and the longest back-off with what is before it.
+# Seconds after such a fault within which lost pushes are sent again: a lease, plus the longest back-off and what precedes it.
 LOSS_MEMORY = LEASE + 20
-# Seconds after which another relay takes the schedules of one that was killed.
+# Seconds after which another relay takes over the schedules of a killed relay.
 SCHEDULE_LEASE = 150
 
 
@@ -31,8 +31,8 @@ class Account:
         self.refusals = {}  # session -> statuses
         self.arrivals = {}  # (session, masked token) -> times in milliseconds
         self.attempted = Counter()
-        self.removals = {}  # masked token -> when its removal was answered, in milliseconds
-        self.doomed = set()  # masked tokens that APNs doesn't know any more
+        self.removals = {}  # masked token -> when its removal was confirmed, in milliseconds
+        self.doomed = set()  # masked tokens that APNs no longer knows
         self.ends_of_activities = set()  # (session, masked token) of activities whose end was accepted
         self.strays = []  # pushes to devices that had been removed
         self.faults = []  # (name, from, to) in milliseconds
@@ -43,7 +43,7 @@ class Account:
         self.cursor = 0
         self.is_over = threading.Event()
 
-    # While it runs
+    # During the run
 
     def start(self):
         self.collector = threading.Thread(target=self._collect, daemon=True)
@@ -71,7 +71,7 @@ class Account:
                     self.removals.setdefault(device, milliseconds())
 
     def repeated(self, session, attempts):
-        """A request was made again whose answer was lost, so it may have been done twice."""
+        """Notes that a request whose response was lost was repeated, so it may have been executed twice."""
         with self.lock:
             self.attempts[session] = max(attempts, self.attempts.get(session, 0))
 
@@ -132,7 +132,7 @@ class Account:
     # At the end
 
     def wait_for_ends(self):
-        """Until nothing waits any more; the device that APNs is always busy for has its pushes expire."""
+        """Waits until nothing is pending; pushes to the device for which APNs is always busy expire."""
         end = time.monotonic() + self.stack.time_to_live + LEASE + SCHEDULE_LEASE + 60
         self.stack.control("PUT", "/rules", {
             "id": "busy", "match": {"token": self.always_busy}, "reason": "TooManyRequests"})
@@ -176,10 +176,10 @@ class Account:
         arrived = (session, device) in self.arrivals or (session, device) in self.ends_of_activities
         status = delivery["status"]
         if status == "sent" and not arrived:
-            self.differences.append(f"{session} {device}: answered as sent, and did not arrive")
-        # On its way when the event's time was over, and not to be stored: what became of it could not be known.
+            self.differences.append(f"{session} {device}: reported as sent but did not arrive")
+        # In flight when the event's deadline passed, and not storable: its fate could not be known.
         if status == "failed" and arrived and not self.may_be_under_way(device, delivery["reason"]):
-            self.differences.append(f"{session} {device}: answered as failed ({delivery['reason']}), and arrived")
+            self.differences.append(f"{session} {device}: reported as failed ({delivery['reason']}) but arrived")
         if status != "queued":
             return
         rows = ends.get(delivery["apnsID"], [])
@@ -189,7 +189,7 @@ class Account:
             state, error = rows[0]
             self.counts[f"queued pushes that ended as {error or state}"] += 1
             if state == "sent" and not arrived:
-                self.differences.append(f"{session} {device}: written down as sent, and did not arrive")
+                self.differences.append(f"{session} {device}: written down as sent but did not arrive")
             if error == "DeviceRemoved" and not self.is_gone(device):
                 self.differences.append(f"{session} {device}: ended as {error}, and nobody removed the device")
         elif arrived:
@@ -218,7 +218,7 @@ class Account:
                 self.counts["pushes of events without an answer that arrived"] += 1
 
     def _answer_may_be_lost(self, first, second):
-        """Whether a fault that loses answers was between the two, or just before and still being got over."""
+        """Whether a fault that loses responses was between the two, or shortly before and not yet recovered from."""
         return any(
             name in LOSING and began - 1000 <= second and ended + LOSS_MEMORY * 1000 >= first
             for name, began, ended in self.faults)

@@ -1,9 +1,9 @@
-"""Live Activities of sessions: on each phone the last state that arrives is the end."""
+"""Live Activities of sessions: on each phone, the last state that arrives is the end."""
 
 from .part import Part
 from .tokens import masked, new_token
 
-# Sessions that run at a time, and phones that show each.
+# Concurrent sessions, and phones that show each.
 SESSIONS, PHONES = 3, 2
 INTERVAL = 2  # seconds, RELAY_ACTIVITY_INTERVAL
 SESSION = "ses_live_"
@@ -12,8 +12,8 @@ SESSION = "ses_live_"
 class Activity:
     def __init__(self, session):
         self.session = session
-        self.updates = []  # (timestamp, event, apns-id) of what APNs accepted
-        self.ended = None  # how the end was answered: sent or queued
+        self.updates = []  # (timestamp, event, apns-id) of the pushes that APNs accepted
+        self.ended = None  # how the end was reported: sent or queued
 
 
 class Activities(Part):
@@ -43,7 +43,7 @@ class Activities(Part):
                 "/v1/event", {**event, "eventType": kind, "contentState": state}, chance, 1, is_over)
             if is_over.wait(chance.random()):
                 break
-        # With an ID, so that the event can be posted until it is answered.
+        # With an ID, so that the event can be posted until it gets a response.
         answer, attempts = self.client.post_until_done("/v1/event", {
             **event, "eventType": "complete", "eventID": f"end_{session}", "contentState": {"status": "done"},
         }, chance, 6, is_over)
@@ -54,7 +54,7 @@ class Activities(Part):
                     self.of[delivery["device"]].ended = delivery["status"]
 
     def received(self, device, push):
-        """Notes what APNs accepted; true for a push that ends the activity."""
+        """Notes a push that APNs accepted; returns true if it ends the activity."""
         aps = push["payload"]["aps"]
         self.of[device].updates.append((aps["timestamp"], aps["event"], push.get("headers", {}).get("apns-id")))
         return aps["event"] == "end"

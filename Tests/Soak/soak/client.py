@@ -31,7 +31,7 @@ class Client:
         return response.status, answer
 
     def post_until_done(self, path, body, chance, attempts, is_over):
-        """Repeats a request at any relay until it succeeds; the answer, if there was one, and how often it was sent."""
+        """Repeats a request at any relay until it succeeds; returns the response, if any, and the number of attempts."""
         for attempt in range(1, attempts + 1):
             status, answer = self.post(path, body, chance.randrange(len(self.stack.ports)))
             if status == 200:

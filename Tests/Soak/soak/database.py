@@ -1,4 +1,4 @@
-"""The database of a run: a file, or a server of its own, and what it holds at the end."""
+"""The database of a run, a file or a separate server, and its contents at the end."""
 
 import sqlite3
 
@@ -16,7 +16,7 @@ class Database:
         self.servers = None
         self.url = f"sqlite:{self.file}"
         if kind != "sqlite":
-            # Not in the directory of the run, which only root can read: servers run as another user.
+            # Outside the run's directory, which only root can read: servers run as another user.
             self.name = SERVERS[kind].name
             self.servers = Databases([SERVERS[kind]]).__enter__()
             self.url = self.servers.create(self.name, NAME)
@@ -36,7 +36,7 @@ class Database:
             self.servers.__exit__()
 
     def waiting(self, table):
-        """How many rows wait in a table to be sent."""
+        """The number of rows in a table that wait to be sent."""
         return int(self._rows(f"SELECT count(*) FROM {table}")[0][0])
 
     def ends(self):
@@ -44,7 +44,7 @@ class Database:
         ends = {}
         query = "SELECT id, status, coalesce(error, ''), coalesce(others, '') FROM delivery_log"
         for push, status, error, others in self._rows(query):
-            # For each further push its ID and its device's, 36 characters each.
+            # The ID of each further push and its device's ID, 36 characters each.
             for end in (push, *(others[i:i + 36] for i in range(0, len(others), 72))):
                 ends.setdefault(end, []).append((status, error))
         return ends

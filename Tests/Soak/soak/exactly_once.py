@@ -1,10 +1,10 @@
-"""What became of occurrences that were due at one moment, while relays were killed."""
+"""Accounts for occurrences that were due at one moment while relays were killed."""
 
 from collections import Counter
 
-# What a relay sends at once (Bounds.schedulesInFlightMax): so many answers are lost at most when it is killed.
+# The number of schedules that a relay sends at once (Bounds.schedulesInFlightMax): a kill loses at most as many responses.
 IN_FLIGHT = 32
-# Milliseconds between the arrival of a push and the storing of its answer, within which a kill loses it.
+# Milliseconds between the arrival of a push and the storing of its response, within which a kill loses the response.
 ANSWER_TIME = 3_000
 # Milliseconds after a kill until APNs has read what the relay had written.
 LAST_WORDS = 1_000
@@ -17,18 +17,18 @@ class Kill:
     def __init__(self, relay, at):
         self.relay = relay
         self.at = at  # in milliseconds
-        self.lost = 0  # occurrences that were sent again because their answers were lost
+        self.lost = 0  # occurrences that were sent again because their responses were lost
 
     def __str__(self):
         return f"the kill of relay {self.relay} at {self.at}"
 
 
 class OccurrenceAccount:
-    """Counts what arrives; every occurrence is known by its eventID."""
+    """Counts arrivals; every occurrence is recognized by its eventID."""
 
     def __init__(self, due, lease=LEASE):
         self.due = due  # in milliseconds
-        self.lease = lease  # 0 if a relay that starts ends the leases of the one before it, as on SQLite
+        self.lease = lease  # 0 if a starting relay ends its predecessor's leases, as on SQLite
         self.expected = set()
         self.arrivals = {}  # eventID -> (milliseconds, connection) of pushes that APNs accepted
         self.unknown = Counter()
@@ -59,7 +59,7 @@ class OccurrenceAccount:
         return sum(len(times) - 1 for times in self.arrivals.values())
 
     def settle(self):
-        """Finds what differs from once, and the kills that explain it."""
+        """Finds all occurrences that didn't arrive exactly once, and the kills that explain them."""
         for event in sorted(self.expected - self.arrivals.keys()):
             self.differences.append(f"{event}: never arrived")
         for event, count in sorted(self.unknown.items()):
@@ -82,12 +82,12 @@ class OccurrenceAccount:
             self.differences.append(
                 f"{event}: arrived again after {second[0] - first[0]} ms, while its sender's lease lasted")
         elif kills:
-            # The one that explains the fewest, so that close kills share what they lost.
+            # The kill that explains the fewest so far, so that close kills share the losses.
             min(kills, key=lambda kill: kill.lost).lost += 1
         else:
             self.differences.append(
                 f"{event}: arrived again after {second[0] - first[0]} ms, and no kill lost the answer of {first[0]}")
 
     def _lost_answer(self, kill, at, connection):
-        """Whether the push was under way when the relay was killed, on a connection that ended with it."""
+        """Whether the push was in flight when the relay was killed, on a connection that ended with it."""
         return at >= kill.at - ANSWER_TIME and self.last_of[connection] <= kill.at + LAST_WORDS

@@ -9,9 +9,9 @@ from .tokens import new_token
 
 BACKLOG = 10_000
 BUSY_DEVICES = 50
-RATE = 100  # events a second of the other tenant
-SECONDS = 20  # of each measurement
-GOAL = 1.2  # the most that its p99 may grow
+RATE = 100  # events per second from the other tenant
+SECONDS = 20  # per measurement
+GOAL = 1.2  # the maximum growth of its p99
 
 
 def measure(stack):
@@ -39,7 +39,7 @@ def measure(stack):
 
 
 def fill(stack, port, secret):
-    """Posts events until so many pushes wait."""
+    """Posts events until the given number of pushes is waiting."""
     began = time.monotonic()
     while stack.database.waiting("pending_push") < BACKLOG:
         if time.monotonic() - began > 120:
@@ -72,7 +72,7 @@ def answer(port, path, body, connection=None):
 
 
 def post_at_rate(port, secret, seconds):
-    """How long each event took, at a rate that doesn't depend on the answers."""
+    """Posts events at a rate that doesn't depend on the responses; returns how long each took."""
     body = {"secret": secret, "eventType": "complete", "sessionID": "ses_1"}
     times, lock = [], threading.Lock()
     count, posters = RATE * seconds, 8
@@ -85,7 +85,7 @@ def post_at_rate(port, secret, seconds):
             time.sleep(max(0, due - time.monotonic()))
             started = time.monotonic()
             answer(port, "/v1/event", body, connection)
-            # From when it was due: a late start is a wait as well.
+            # Measured from when the event was due: a late start counts as waiting.
             with lock:
                 times.append(time.monotonic() - min(due, started))
 

@@ -1,4 +1,4 @@
-"""What goes wrong in a run, one thing after the other."""
+"""The faults of a run, one after the other."""
 
 import sys
 import time
@@ -20,7 +20,7 @@ class Faults:
         self.kinds = kinds
 
     def run(self, end):
-        """Until the time is over; every kind once before one comes twice."""
+        """Injects faults until the time is over, each kind once before any comes again."""
         left = []
         while time.monotonic() < end:
             time.sleep(0.3 + self.random.random() * 2)

@@ -1,4 +1,4 @@
-"""Tenants that post events, register devices and take them away again, and note what they were answered."""
+"""Tenants that post events, register and remove devices, and record the responses."""
 
 import random
 import threading
@@ -10,11 +10,11 @@ from .questions import Questions
 from .schedules import Schedules
 from .tokens import new_token
 
-# How many events are posted at the same time, unless a run says otherwise.
+# How many events are posted at the same time, unless a run specifies otherwise.
 POSTERS = 8
 TENANTS = 24
-DEVICES = 3  # of each tenant at the start
-# A tenant's request that was not answered is sent again so often, where it has an eventID.
+DEVICES = 3  # per tenant at the start
+# How often a tenant's unanswered request is sent again if it has an eventID.
 ATTEMPTS = 4
 
 
@@ -46,7 +46,7 @@ class Load:
         for tenant in self.tenants:
             for _ in range(DEVICES):
                 self._register(tenant)
-        # One device that APNs is always too busy for: its pushes wait until they expire.
+        # A device for which APNs is always too busy: its pushes wait until they expire.
         busy = self._register(self.tenants[0])
         self.account.always_busy = busy
         self.keep_busy()
@@ -60,7 +60,7 @@ class Load:
             thread.start()
 
     def keep_busy(self):
-        """The rule for the device that APNs is too busy for; to be made again after rules were taken away."""
+        """Creates the rule for the device for which APNs is too busy; to be called again after rules were removed."""
         rule = {"id": "busy", "match": {"token": self.account.always_busy}, "reason": "TooManyRequests"}
         self.stack.control("PUT", "/rules", rule)
 
@@ -72,7 +72,7 @@ class Load:
             raise SystemExit("a request was never answered")
 
     def end_questions(self):
-        """Ends what rings until somebody answers; to be called once the relays are well."""
+        """Ends the questions that ring until somebody answers; to be called once the relays have recovered."""
         self.account.questions.end(self.chance, threading.Event())
 
     # Events
@@ -96,7 +96,7 @@ class Load:
             time.sleep(chance.random() * 2 * self.pause)
 
     def _once(self, event, chance):
-        """Posts an event; one with an eventID again until it is answered."""
+        """Posts an event; an event with an eventID is repeated until it gets a response."""
         for attempt in range(ATTEMPTS if "eventID" in event else 1):
             status, answer = self.client.post("/v1/event", event, chance.randrange(len(self.stack.ports)))
             if status == 200:
@@ -109,7 +109,7 @@ class Load:
         return None
 
     def _twice_at_once(self, event, chance):
-        """The same event at two relays at the same moment: one sends, both answer the same."""
+        """Posts the same event at two relays simultaneously: one sends, both give the same response."""
         answers = [None, None]
 
         def post(index):
@@ -147,7 +147,7 @@ class Load:
         return token
 
     def _churn(self, chance):
-        """Takes a device away now and then, by the tenant's word or by APNs', and puts a new one in its place."""
+        """Removes a device now and then, through the tenant or through APNs, and replaces it."""
         while not self.is_over.wait(0.3 + chance.random()):
             tenant = chance.choice(self.tenants[1:])
             token = chance.choice(sorted(tenant.devices))
@@ -162,12 +162,12 @@ class Load:
         request = {"secret": tenant.secret, "deviceToken": token}
         while self.client.post("/v1/device/unregister", request, self._number() % len(self.stack.ports))[0] != 200:
             if self.is_over.wait(0.2):
-                # It may have been done, and nobody was told.
+                # The device may have been removed although no response arrived.
                 return self.account.given_up(token)
         self.account.removed(token)
 
     def _give_up(self, tenant, token):
-        """APNs stops knowing the device, and the next event's answer says that it was removed."""
+        """Makes APNs forget the device, so the next event's response reports that it was removed."""
         since = int(time.time() * 1000) + 1000
         self.stack.control("PUT", "/tokens", {"token": token, "state": "unregistered", "since": since})
         self.account.given_up(token)

@@ -1,4 +1,4 @@
-"""Many occurrences due in one second, while relays are killed: each arrives once, and new events don't wait for them."""
+"""Many occurrences due in one second while relays are killed: each arrives once, and new events don't wait for them."""
 
 import math
 import sys
@@ -14,14 +14,14 @@ from .tokens import new_token
 
 COUNT = 10_000
 SECRETS = 100  # at least
-EACH = 100  # schedules of a secret at most: RELAY_SCHEDULES_PER_SECRET_MAX
+EACH = 100  # maximum schedules per secret: RELAY_SCHEDULES_PER_SECRET_MAX
 CREATORS = 8
-TRIALS = 400  # schedules that are created first, to see how long it takes
-BEFORE = 15  # seconds for which new events are measured before
-P99_MAX = 1.0  # seconds that new events may take while occurrences are sent
+TRIALS = 400  # schedules that are created first, to measure how long that takes
+BEFORE = 15  # seconds for which new events are measured before the burst
+P99_MAX = 1.0  # maximum seconds for new events while occurrences are sent
 KILLS = 4
-QUIET = 5  # seconds without an arrival: what is left waits for leases
-# Seconds after which everything must have arrived: the leases of a killed relay, about two minutes, and time to send.
+QUIET = 5  # seconds without an arrival, after which the rest is waiting for leases
+# Seconds after which everything must have arrived: a killed relay's leases, about two minutes, and time to send.
 PATIENCE = 240
 STALL = 60  # seconds until the first arrival
 
@@ -47,10 +47,10 @@ class Run:
         self.last_arrival = 0  # in milliseconds
         self.is_over = threading.Event()
 
-    # Before
+    # Before the burst
 
     def create(self):
-        """Creates the schedules, due when that is done and new events have been measured."""
+        """Creates the schedules, due when creation is done and new events have been measured."""
         self._each(self._register, self.secrets)
         began = time.monotonic()
         trials = min(TRIALS, self.count)
@@ -58,9 +58,9 @@ class Run:
         self._each(lambda number: self._create(number, later), range(trials))
         seconds = (time.monotonic() - began) / trials * self.count
         due = math.ceil(time.time() + 1.5 * seconds + BEFORE + 15)
-        # A relay that opens a SQLite file is its only writer, and ends the leases of the one before it.
+        # A relay that opens a SQLite file is its only writer, and ends its predecessor's leases.
         self.account = OccurrenceAccount(due * 1000, 0 if self.stack.kind == "sqlite" else LEASE)
-        # Those of the trial are replaced by their names.
+        # The trial's schedules are replaced, because they have the same names.
         self._each(lambda number: self.account.expect(self._create(number, due)), range(self.count))
         left = due - time.time()
         say(f"{len(self.account.expected)} schedules of {len(self.secrets)} secrets are due in {left:.0f} s")
@@ -84,7 +84,7 @@ class Run:
         return answer
 
     def _each(self, call, values):
-        """Calls it for each value, by several threads."""
+        """Calls a function for each value, on several threads."""
         values, lock, failures = iter(values), threading.Lock(), []
 
         def run():
@@ -106,7 +106,7 @@ class Run:
         if failures:
             raise failures[0]
 
-    # While they are sent
+    # During the burst
 
     def send(self):
         """Kills relays while the occurrences are sent, until no more arrive."""
@@ -121,7 +121,7 @@ class Run:
                 break
             self._kill(number % len(self.stack.ports))
         self._await_arrivals(self.count)
-        # Not the silence after it.
+        # Without the silence after the last arrival.
         self.sent = time.monotonic() - (milliseconds() - self.last_arrival) / 1000
         self.probe.stop()
 
@@ -135,7 +135,7 @@ class Run:
             time.sleep(0.01)
 
     def _await_arrivals(self, count):
-        """Waits for so many while there are any that nobody holds; false if no more come or all are there."""
+        """Waits for `count` arrivals while unleased occurrences remain; false if no more arrive or all are there."""
         began = milliseconds()
         while self._arrived() < count:
             if milliseconds() - max(began, self.last_arrival) > QUIET * 1000:
@@ -157,7 +157,7 @@ class Run:
                 self._collect_page(wait=1)
             except OSError as error:
                 say(f"the simulator doesn't answer: {error}")
-            # Pages of one push each would keep this process busy, which measures times.
+            # Fetching pages of one push each would keep this process, which measures times, busy.
             time.sleep(0.05)
 
     def _collect_page(self, wait):
@@ -173,10 +173,10 @@ class Run:
         self.cursor = page["next"]
         return page.get("more", False)
 
-    # After
+    # After the burst
 
     def await_leases(self):
-        """Until what killed relays held has been sent."""
+        """Waits until everything that killed relays held has been sent."""
         self.early = self._arrived()
         end = time.monotonic() + PATIENCE
         while True:
@@ -207,8 +207,8 @@ class Run:
             differences.append("no relay was killed while occurrences were sent: they were too few")
         differences += [f"a new event was answered {status}, and no relay was being killed" for status in failures]
         differences += [
-            f"{session}: answered as sent, and did not arrive" for session in sorted(probe.sent - probe.arrived)]
-        print(f"{len(probe.sent)} new events were answered as sent, and {cut} were cut by a kill")
+            f"{session}: reported as sent but did not arrive" for session in sorted(probe.sent - probe.arrived)]
+        print(f"{len(probe.sent)} new events were reported as sent, and {cut} were cut by a kill")
         lost = " + ".join(str(kill.lost) for kill in account.kills)
         print(f"{self.count} occurrences due in one second, {len(account.kills)} kills: {self._arrived()} arrived, "
               f"{self.early} of them within {self.sent - self.due:.0f} s and {self._arrived() - self.early} after leases; "

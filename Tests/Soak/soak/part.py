@@ -1,4 +1,4 @@
-"""What the parts of the load besides ordinary events have in common."""
+"""What the parts of the load other than ordinary events share."""
 
 
 class Part:

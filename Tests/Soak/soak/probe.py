@@ -1,4 +1,4 @@
-"""A tenant that posts new events at a steady rate, and how long each takes."""
+"""A tenant that posts new events at a steady rate and measures how long each takes."""
 
 import threading
 import time
@@ -7,7 +7,7 @@ from .client import Client
 from .fairness import percentile
 from .tokens import new_token
 
-RATE = 100  # events a second, whatever the answers take
+RATE = 100  # events per second, regardless of the response times
 POSTERS = 8
 SECRET = "secret-of-the-tenant-with-new-events"
 SESSION = "ses_new_"
@@ -18,12 +18,12 @@ class Probe:
         self.stack = stack
         self.client = Client(stack)
         self.lock = threading.Lock()
-        self.times = []  # (when it was to be posted, seconds until its answer)
-        self.sent = set()  # sessions that were answered as sent
+        self.times = []  # (when the event was due, seconds until its response)
+        self.sent = set()  # sessions that were reported as sent
         self.arrived = set()
-        self.down = {}  # relay -> when it was killed; those that are being restarted
-        self.outages = []  # (from, to) of those that are over
-        self.failures = []  # (from, to, status) of requests without an answer
+        self.down = {}  # relay -> when it was killed, for relays that are being restarted
+        self.outages = []  # (from, to) of outages that are over
+        self.failures = []  # (from, to, status) of requests without a response
         self.is_over = threading.Event()
 
     def start(self):
@@ -41,7 +41,7 @@ class Probe:
             thread.join()
 
     def killing(self, relay):
-        """To be called before a relay is killed: no event is posted to it any more."""
+        """To be called before a relay is killed: no further events are posted to it."""
         self.down[relay] = time.monotonic()
 
     def serving(self, relay):
@@ -65,10 +65,10 @@ class Probe:
 
     def _post(self, session, relay, due):
         event = {"secret": SECRET, "eventType": "complete", "sessionID": session}
-        # From when it was due: a late start is a wait as well.
+        # Measured from when the event was due: a late start counts as waiting.
         started = min(due, time.monotonic())
         status, answer = self.client.post("/v1/event", event, relay)
-        if status == 0:  # a kept connection that a kill closed
+        if status == 0:  # a kept-alive connection that a kill closed
             status, answer = self.client.post("/v1/event", event, relay)
         ended = time.monotonic()
         with self.lock:
@@ -80,11 +80,11 @@ class Probe:
                 self.sent.add(session)
 
     def between(self, start, end):
-        """The seconds that the events took which were to be posted in this time."""
+        """The seconds that the events took that were due in this period."""
         return [seconds for started, seconds in self.times if start <= started < end]
 
     def cut(self):
-        """How many requests a kill cut, and the statuses of those that failed without one."""
+        """The number of requests cut by a kill, and the statuses of those that failed without a kill."""
         others = [
             status for start, end, status in self.failures
             if status or not any(killed <= end and served >= start for killed, served in self.outages)]

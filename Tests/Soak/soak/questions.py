@@ -5,11 +5,11 @@ import time
 from .part import Part
 
 EVERY, FOR = 60, 180
-# Questions a second.
+# Questions per second.
 RATE = 1
-# Shares of what becomes of a question.
+# Shares of the ways in which a question ends.
 ACKNOWLEDGED, REPLIED = 0.4, 0.3
-# Seconds by which a repetition may come late: a killed relay's lease, and a fault.
+# Seconds by which a repetition may be late: a killed relay's lease, and a fault.
 LATE = 200
 SESSION = "ses_ask_"
 
@@ -71,7 +71,7 @@ class Questions(Part):
         self.rings.setdefault(session, set()).add(push.get("headers", {}).get("apns-id"))
 
     def end(self, chance, is_over):
-        """Acknowledges what still rings, and asks each relay for every reply."""
+        """Acknowledges the questions that still ring, and asks each relay for every reply."""
         self.ended = time.monotonic()
         for session, question in self.asked.items():
             if question.reply is None:
@@ -82,7 +82,7 @@ class Questions(Part):
             request = {"secret": question.secret, "eventID": question.event, "timeout": 0}
             for relay in range(len(self.stack.ports)):
                 status, answer = self.client.post("/v1/reply/wait", request, relay)
-                if status == 0:  # a kept connection that the relay's restart closed
+                if status == 0:  # a kept-alive connection that the relay's restart closed
                     status, answer = self.client.post("/v1/reply/wait", request, relay)
                 text = (answer or {}).get("reply", {}).get("text")
                 if status != 200 or text != question.reply:

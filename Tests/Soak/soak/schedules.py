@@ -1,4 +1,4 @@
-"""Events that are sent later: each arrives, and none that was cancelled in time."""
+"""Events that are sent later: each arrives, except those that were cancelled in time."""
 
 import time
 
@@ -8,9 +8,9 @@ from .part import Part
 DELAYS = (1, 12)
 # Share of the schedules that are cancelled before they are due.
 CANCELLED = 0.2
-# Seconds before it is due within which a cancellation may come too late.
+# Seconds before an event is due within which a cancellation may come too late.
 MARGIN = 2
-# Schedules a second.
+# Schedules per second.
 RATE = 8
 SESSION = "ses_later_"
 
@@ -19,7 +19,7 @@ class Schedules(Part):
     def __init__(self, *parts):
         super().__init__(*parts)
         self.due = {}  # sessions whose event has to arrive, and their schedules' IDs
-        self.cancelled = set()  # sessions whose event must not
+        self.cancelled = set()  # sessions whose event must not arrive
 
     def run(self, chance, is_over):
         number = 0
@@ -30,7 +30,7 @@ class Schedules(Part):
     def _schedule(self, number, tenant, chance, is_over):
         session = f"{SESSION}{number}"
         delay = chance.randint(*DELAYS)
-        # The name makes a repeated request replace what the first one stored.
+        # The name makes a repeated request replace the schedule that the first one stored.
         request = {"secret": tenant.secret, "eventType": "complete", "sessionID": session, "name": session, "in": delay}
         due = time.monotonic() + delay
         answer, attempts = self.client.post_until_done("/v1/schedule/create", request, chance, 4, is_over)

@@ -1,4 +1,4 @@
-"""The programs of a run: relays, the simulated APNs, the database, and how each is killed and started again."""
+"""The programs of a run: relays, the simulated APNs and the database, and how each is killed and restarted."""
 
 import contextlib
 import json
@@ -12,7 +12,7 @@ from .database import Database
 
 EVENT_DEADLINE = 4  # seconds, RELAY_EVENT_DEADLINE
 PUSH_TIMEOUT = 2  # seconds, APNS_PUSH_TIMEOUT
-# What a killed relay held comes back when its leases have run out: clocks' difference, attempts, margin, wait.
+# What a killed relay held is sent again when its leases have expired: clock difference, attempts, margin, wait.
 LEASE = 60 + 3 * PUSH_TIMEOUT + 5 + 5
 
 
@@ -22,11 +22,11 @@ class Stack(Programs):
         self.binaries = (ROOT / binaries).resolve()
         self.kind = database
         self.usual = usual  # without the short times that a soak needs
-        # SQLite has one writing process.
+        # SQLite allows one writing process.
         self.ports = [free_port() for _ in range(1 if database == "sqlite" else relays)]
         self.relays = [None] * len(self.ports)
         self.database = None
-        # Long enough to be delivered after a kill, short enough to see pushes expire within a run.
+        # Long enough for delivery after a kill, short enough for pushes to expire within a run.
         self.time_to_live = 30 if database == "sqlite" else LEASE + 60
 
     def begin(self):
@@ -48,7 +48,7 @@ class Stack(Programs):
         return Database(self.kind, self.directory)
 
     def database_url(self, index):
-        """What a relay connects to."""
+        """The database URL for a relay."""
         return self.database.url
 
     # Relays
@@ -76,23 +76,23 @@ class Stack(Programs):
             self.ports.append(port)
 
     def kill_relay(self, index):
-        """As the loss of its machine would."""
+        """Kills a relay, as the loss of its machine would."""
         self.relays[index].kill()
 
     def stop_relay(self, index):
-        """In order; a relay that doesn't end with 0 is a fault of its own."""
+        """Stops the programs in order; a relay that doesn't exit with 0 is a fault."""
         if status := self.relays[index].stop():
             sys.exit(f"relay {index} ended with {status} after SIGTERM; its log: {self.relays[index].log}")
 
     def outcomes_of_schedules(self):
-        """The last outcome that a relay's log has of each schedule, by its ID."""
+        """The last outcome of each schedule in a relay's log, by its ID."""
         outcomes = {}
         for relay in self.relays:
             with open(relay.log, "rb") as log:
                 for line in log:
                     if b'"outcome"' not in line:
                         continue
-                    with contextlib.suppress(ValueError):  # the end of a line that a killed relay began
+                    with contextlib.suppress(ValueError):  # the end of a line that a killed relay started
                         entry = json.loads(line)
                         outcomes[entry.get("schedule")] = entry["outcome"]
         return outcomes

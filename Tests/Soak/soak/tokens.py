@@ -9,5 +9,5 @@ def new_token():
 
 
 def masked(token):
-    """A token as answers show it."""
+    """A token as it appears in responses."""
     return "…" + token[-8:]

@@ -135,7 +135,7 @@ STEPS = [
            f"{SANITIZED} --filter '^({suites})\\.'", (ALL,), 1200, needs=("test",), after=("build-tsan",))
       for name, suites in THREADED.items()),
 
-    # The long ones, nightly. The programs are those that ./dev bench and soak use.
+    # The long-running steps, nightly. The programs are those that ./dev bench and soak use.
     Step("build-release", "release build", "swift build -c release --product relay && swift build -c release --product "
          "apns-simulator && swift build -c release --product agent-bridge", (NIGHTLY,), 1800, needs=("swift", "build"),
          cores=2, quiet=900),

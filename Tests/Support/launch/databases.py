@@ -1,16 +1,16 @@
-"""Runs database servers for tests, in a directory of their own on free loopback ports.
+"""Runs database servers for tests, in a separate directory and on free loopback ports.
 
-The variables of a running set are URLs of administrators and two directories:
+The variables of a running set contain administrators' URLs and two directories:
   RELAY_TEST_POSTGRES_URL    postgres://…@127.0.0.1:PORT/postgres
   RELAY_TEST_PGBOUNCER_URL   the same server through PgBouncer in transaction mode
   RELAY_TEST_MYSQL_URL       mysql://…@127.0.0.1:PORT/mysql, a MariaDB server
   RELAY_TEST_GALERA_URL      a cluster of three MariaDB nodes, galera1 to galera3
   RELAY_TEST_POSTGRES18_URL, RELAY_TEST_MYSQL97_URL    PostgreSQL 18 and MySQL 9.7 (newest.py)
-  RELAY_TEST_TLS             a directory: ca.pem signed the servers' certificate, which is for localhost and not for
+  RELAY_TEST_TLS             a directory: ca.pem signed the servers' certificate, which is valid for localhost but not for
                              127.0.0.1; other-ca.pem signed nothing; client.pem and client-key.pem are for clients
   RELAY_TEST_DATABASES       the directory, for `Tests/Support/databases kill` and `restart`
 
-NAME.pid has the process ID of a server, NAME.command its command for a restart, NAME.log its output.
+NAME.pid contains a server's process ID, NAME.command its command for a restart, NAME.log its output.
 """
 
 import contextlib
@@ -29,10 +29,10 @@ from pathlib import Path
 from . import sql
 from .processes import STOP_DEADLINE, Failure, Program, find_program, free_port, processor_time, unprivileged, wait_until
 
-START_DEADLINE = 60  # seconds for a server to answer
-BUFFERS_MIB = 64  # memory of each server for pages, unless DATABASE_BUFFERS_MIB says otherwise
-PATH_MAX = 80  # bytes of the directory: socket paths have at most 107
-MEMORY_MIN, SHM_MIN = 8 << 30, 4 << 30  # bytes that must be free to have files in /dev/shm
+START_DEADLINE = 60  # seconds until a server must respond
+BUFFERS_MIB = 64  # page cache of each server, unless DATABASE_BUFFERS_MIB says otherwise
+PATH_MAX = 80  # bytes in the directory's path: socket paths have at most 107
+MEMORY_MIN, SHM_MIN = 8 << 30, 4 << 30  # bytes that must be free before files are put in /dev/shm
 GALERA_LIBRARY = "/usr/lib/galera/libgalera_smm.so"
 
 
@@ -53,13 +53,13 @@ class Server:
         self.databases.launch(self.name, self.command())
 
     def wait(self):
-        """Waits until the server answers."""
+        """Waits until the server responds."""
         self.databases.wait(self)
 
 
 class Postgres(Server):
     name, scheme, variable = "postgres", "postgres", "RELAY_TEST_POSTGRES_URL"
-    inside = ()  # what runs a command where the server's programs are
+    inside = ()  # prefix of a command that runs where the server's programs are
     options = ("-c", "max_prepared_transactions=0")
 
     def prepare(self):
@@ -111,12 +111,12 @@ max_client_conn = 500
 
 
 class MySQL(Server):
-    """Shared by MariaDB and MySQL."""
+    """The parts that MariaDB and MySQL share."""
 
     scheme, create = "mysql", "CREATE OR REPLACE USER"
 
     def write_init(self, more=""):
-        """Writes the SQL that replaces root, which has no password, before clients can connect; returns the flag for it."""
+        """Writes the SQL that replaces the passwordless root before clients can connect; returns the flag for it."""
         return "--init-file=" + str(self.databases.write(f"{self.name}.sql", f"""\
 {self.create} relay@'%' IDENTIFIED BY '{self.password}';
 GRANT ALL PRIVILEGES ON *.* TO relay@'%' WITH GRANT OPTION;
@@ -135,7 +135,7 @@ DROP USER IF EXISTS root@localhost;
 
 class MariaDB(MySQL):
     name, variable = "mariadb", "RELAY_TEST_MYSQL_URL"
-    # Defaults of a session that the relay must override.
+    # Session defaults that the relay must override.
     odd_sql = "SET GLOBAL sql_select_limit = 3, sql_auto_is_null = 1, unique_checks = 0;\n"
     odd_flags = (
         "--character-set-server=utf8mb3", "--collation-server=utf8mb3_general_ci", "--skip-character-set-client-handshake",
@@ -184,7 +184,7 @@ class Galera(Server):
         return ",".join(f"127.0.0.1:{getattr(node, port)}" for node in self.nodes)
 
     def prepare(self):
-        """Runs the first node once alone, so that the others can start from its data without a state transfer."""
+        """Runs the first node once by itself, so that the others can start from its data without a state transfer."""
         if not Path(GALERA_LIBRARY).exists():
             raise SystemExit("Galera is not installed: Debian package galera-4")
         first = self.nodes[0]
@@ -208,7 +208,7 @@ class Galera(Server):
             self._launch(node, *(["--wsrep-new-cluster"] if node is self.nodes[0] else []))
 
     def wait(self):
-        """`launch` has waited for every node."""
+        """Does nothing: `launch` has waited for every node."""
 
 
 USUAL = (Postgres, PgBouncer, MariaDB)
@@ -250,7 +250,7 @@ class Databases:
         return self
 
     def __exit__(self, *_):
-        """Stops every server of the directory and removes it."""
+        """Stops every server in the directory and removes it."""
         self.end([file.stem for file in self.directory.glob("*.pid")])
         shutil.rmtree(self.directory, ignore_errors=True)
 
@@ -268,7 +268,7 @@ class Databases:
         return file
 
     def run(self, command):
-        """Runs a command to completion, without its output unless it fails."""
+        """Runs a command to completion and hides its output unless it fails."""
         done = subprocess.run(
             list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             env=environment(self.syncs), cwd="/", text=True, errors="replace")
@@ -283,22 +283,22 @@ class Databases:
     def restart(self, name):
         """Starts a server with its stored command."""
         command, syncs = json.loads((self.directory / f"{name}.command").read_text())
-        # A server in another root file system needs root for its mounts and drops it afterwards.
+        # A server in another root file system needs root for its mounts and then drops it.
         is_inside = command[0].endswith("/Tests/Support/inside")
         program = self._programs[name] = Program(
             name, command, self.directory, environment(syncs, self.outlives), not is_inside, self.outlives)
         (self.directory / f"{name}.pid").write_text(str(program.pid))
-        # PostgreSQL doesn't start while the process of the killed server is left, even as a zombie.
+        # PostgreSQL doesn't start while the killed server's process still exists, even as a zombie.
         threading.Thread(target=program.process.wait, daemon=True).start()
 
     def wait(self, server):
         self._programs[server.name].wait_until_ready(lambda: sql.answers(server.url), START_DEADLINE)
 
     def pid(self, name):
-        """Returns the process ID of a running server of this directory."""
+        """Returns the process ID of a server running in this directory."""
         try:
             pid = int((self.directory / f"{name}.pid").read_text())
-            # The ID may have been reused by another program; the command line of an ended one is empty.
+            # Another program may have reused the ID; the command line of an ended process is empty.
             return pid if str(self.directory).encode() in Path(f"/proc/{pid}/cmdline").read_bytes() else None
         except (OSError, ValueError):
             return None
@@ -308,7 +308,7 @@ class Databases:
         return sql.create_database(self.servers[name].url, database)
 
     def cpu(self, name):
-        """Processor time so far of a server and its children, in seconds."""
+        """Processor time used so far by a server and its children, in seconds."""
         return processor_time(self.pid(name))
 
     def _signal(self, name, number):
@@ -319,7 +319,7 @@ class Databases:
     def end(self, names):
         """Stops servers, with SIGKILL after a deadline."""
         for name in names:
-            # PostgreSQL's fast shutdown; the others stop on SIGTERM.
+            # PostgreSQL's fast shutdown; the other servers stop on SIGTERM.
             self._signal(name, signal.SIGINT if name.startswith("postgres") else signal.SIGTERM)
         with contextlib.suppress(Failure):
             wait_until(lambda: not any(map(self.pid, names)), "the servers did not stop", STOP_DEADLINE)
@@ -335,13 +335,13 @@ class Databases:
 
 
 def environment(syncs, outlives=False):
-    """libeatmydata disables fsync: SIGKILL still loses no write, and tests take half the time."""
+    """Preloads libeatmydata, which disables fsync: even so, SIGKILL loses no write, and tests take half the time."""
     preload = {} if syncs else {"LD_PRELOAD": "libeatmydata.so"}
     return {**os.environ, **preload, **({"DATABASE_OUTLIVE": "yes"} if outlives else {})}
 
 
 def give_away(*files):
-    """Gives root's files to the unprivileged user."""
+    """Makes the unprivileged user the owner of root's files."""
     if os.geteuid() == 0:
         for file in files:
             shutil.chown(file, "nobody", "nogroup")

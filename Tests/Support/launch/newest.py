@@ -1,6 +1,6 @@
-"""MySQL 9.7 and PostgreSQL 18, which Debian 12 doesn't have, in a root file system of Debian unstable.
+"""MySQL 9.7 and PostgreSQL 18, which Debian 12 lacks, in a root file system of Debian unstable.
 
-They don't sync to disk: only tests use them.
+They don't sync to disk, because only tests use them.
 """
 
 import os
@@ -13,7 +13,7 @@ from .processes import find_program
 from .programs import ROOT
 
 PACKAGES = "mysql-server-core postgresql-18"
-# Kept until ./dev clean takes it or the packages change.
+# Kept until ./dev clean removes it or the packages change.
 DIRECTORY = ROOT / ".build-servers"
 MADE, SYSTEM = DIRECTORY / "packages", DIRECTORY / "root"
 
@@ -47,7 +47,7 @@ def need_system():
 
 
 def inside(server):
-    """Returns what runs a command in the root file system."""
+    """Returns the prefix of a command that runs in the root file system."""
     return ROOT / "Tests/Support/inside", SYSTEM, server.directory
 
 
@@ -72,7 +72,7 @@ class MySQL97(MySQL):
         self.databases.run([*self.base(), "--initialize-insecure", "--skip-log-bin"])
 
     def command(self):
-        # A log of statements rules out READ COMMITTED, unless sessions log otherwise.
+        # A statement-based log rules out READ COMMITTED, unless sessions log otherwise.
         return [
             *self.base(), *self.ssl_flags(), self.write_init(), "--mysqlx=OFF", f"--log-bin={self.at}/log",
             "--binlog-format=STATEMENT", "--sync-binlog=0", "--innodb-redo-log-capacity=100M", "--innodb-flush-log-at-trx-commit=0",

@@ -15,13 +15,13 @@ from pathlib import Path
 # Below the ephemeral range, from which the kernel could assign a port before it is used.
 PORTS = range(20_000, 32_000)
 PORT_ATTEMPTS = 100
-START_DEADLINE = 40  # seconds for a program to serve
+START_DEADLINE = 40  # seconds until a program must serve
 STOP_DEADLINE = 30  # seconds between SIGTERM and SIGKILL
-INTERVAL = 0.02  # seconds between looks at a condition
-TAIL = 2_000  # characters of a log that a failure shows
+INTERVAL = 0.02  # seconds between checks of a condition
+TAIL = 2_000  # characters of a log that a failure prints
 TICK = os.sysconf("SC_CLK_TCK")
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_given = []  # abstract sockets, whose names other processes can't take while this one runs
+_given = []  # abstract sockets, whose names other processes can't take while this process is running
 
 
 def listens(port):
@@ -32,7 +32,7 @@ def listens(port):
 
 
 def free_port():
-    """Returns a port of 127.0.0.1 that no program listens on and that no launcher that still runs has returned."""
+    """Returns a port of 127.0.0.1 that no program listens on and that no running launcher has returned."""
     for _ in range(PORT_ATTEMPTS):
         port = random.choice(PORTS)
         name = socket.socket(socket.AF_UNIX)
@@ -52,7 +52,7 @@ class Failure(SystemExit):
 
 
 def wait_until(condition, what, seconds=START_DEADLINE, is_possible=lambda: True):
-    """Waits until a condition is true and returns its value; exits with `what` after the deadline or once impossible."""
+    """Waits until a condition is true and returns its value; exits with `what` after the deadline or once it is impossible."""
     end = time.monotonic() + seconds
     while not (value := condition()):
         if not is_possible() or time.monotonic() > end:
@@ -67,18 +67,18 @@ def say(text):
 
 
 def find_program(name, package):
-    """Returns the path of a program; Debian has servers in a directory that users may not have on their PATH."""
+    """Returns the path of a program; Debian has servers in a directory that may not be on a user's PATH."""
     return shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin") or sys.exit(
         f"{name} is not installed: Debian package {package}")
 
 
 def unprivileged():
-    """Returns the words before a command that run it as an unprivileged user: PostgreSQL refuses root."""
+    """Returns a command prefix that runs a command as an unprivileged user, because PostgreSQL refuses root."""
     return ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--"] if os.geteuid() == 0 else []
 
 
 def stat(pid):
-    """Returns the fields of /proc/PID/stat after the program's name; of an ended process none."""
+    """Returns the fields of /proc/PID/stat after the program's name; an empty list if the process has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:
@@ -86,7 +86,7 @@ def stat(pid):
 
 
 def processor_time(pid):
-    """Returns the processor time so far of a process, its children and the children of both that have ended, in seconds."""
+    """Returns the processor time used so far by a process, its children and the children of both that have ended, in seconds."""
     children = [other for other in filter(str.isdigit, os.listdir("/proc")) if stat(other)[1:2] == [str(pid)]]
     # A child that has ended counts with its parent, which is read last.
     return sum(sum(map(int, stat(process)[11:15])) for process in (*children, pid)) / TICK
@@ -131,7 +131,7 @@ class Program:
             raise Failure(f"{self.name} {what} (log: {self.log}):\n{self.output[-TAIL:].rstrip()}") from None
 
     def stop(self, seconds=STOP_DEADLINE):
-        """Ends the program with SIGTERM, after a deadline with SIGKILL; returns its exit status."""
+        """Ends the program with SIGTERM, or with SIGKILL after a deadline; returns its exit status."""
         if self.is_running:
             self.process.terminate()
             try:
@@ -141,14 +141,14 @@ class Program:
         return self.process.returncode
 
     def kill(self):
-        """Ends the program and the processes of its group, as the loss of their machine would."""
+        """Kills the program and its process group, as the loss of their machine would."""
         if self.is_running:
             os.killpg(self.pid, signal.SIGKILL)
             self.process.wait()
 
     @property
     def cpu(self):
-        """Processor time so far in seconds."""
+        """Processor time used so far, in seconds."""
         return processor_time(self.pid)
 
     @property
@@ -161,10 +161,10 @@ class Program:
 class Programs:
     """Programs and a directory for their files.
 
-    When the block ends, also by a signal, the programs stop and the directory is removed.
+    When the block ends, even by a signal, the programs stop and the directory is removed.
     """
 
-    may_exist = False  # whether the directory to keep may exist
+    may_exist = False  # whether a directory that is kept may already exist
 
     def __init__(self, keep=None):
         self.keep = keep
@@ -190,10 +190,10 @@ class Programs:
             shutil.rmtree(self.directory, ignore_errors=True)
 
     def begin(self):
-        """Starts the programs that a subclass has from the beginning."""
+        """Starts the programs that a subclass runs from the beginning."""
 
     def end(self):
-        """Releases what a subclass has besides programs."""
+        """Releases a subclass's resources other than programs."""
 
     def add(self, program):
         """Registers a program to stop at the end, before those added earlier, and returns it."""

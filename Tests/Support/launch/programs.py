@@ -15,7 +15,7 @@ from .processes import Program, Programs
 ROOT = Path(__file__).resolve().parents[3]
 TEAM, KEY, TOPIC = "ABCDE12345", "KEY1234567", "com.example.app"
 REQUEST_DEADLINE = 30  # seconds for a response
-# Without limits for each minute and day, for tests that send more.
+# Without limits per minute and day, for tests that send more.
 UNLIMITED = {
     f"RELAY_{name}": "0" for name in (
         "EVENTS_PER_MINUTE", "REGISTRATIONS_PER_MINUTE", "UNKNOWN_SECRETS_PER_MINUTE", "DEVICE_PUSHES_PER_MINUTE",
@@ -29,14 +29,14 @@ def binaries(directory=None):
 
 
 def request(url, body=None, method=None, timeout=REQUEST_DEADLINE):
-    """Sends a request, with JSON if there is a body, and returns the bytes of the response."""
+    """Sends a request, with JSON if there is a body, and returns the response's bytes."""
     data = None if body is None else json.dumps(body).encode()
     with _direct.open(urllib.request.Request(url, data, method=method), timeout=timeout) as response:
         return response.read()
 
 
 def without_settings(environment):
-    """Returns an environment without the settings of a relay and without RELAY_TEST_ variables, which it would refuse."""
+    """Returns an environment without relay settings and without RELAY_TEST_ variables, which a relay would refuse."""
     return {
         name: value for name, value in environment.items()
         if not name.startswith(("RELAY_", "APNS_")) and name not in ("PORT", "HOST", "DATABASE_URL")}
@@ -53,7 +53,7 @@ def make_certificate(directory):
 
 
 class Simulator(Program):
-    """The simulated APNs and Web Push services; `settings` let a relay push to them."""
+    """The simulated APNs and Web Push services; a relay with `settings` can push to them."""
 
     def __init__(self, programs, directory, *flags, production_port=0):
         key, ready = directory / "key.p8", directory / "simulator.json"
@@ -93,13 +93,13 @@ class Simulator(Program):
 
 
 class Relay(Program):
-    """A relay, optionally another build of it, `program`; `url` is the address that it logs, and `port` its port."""
+    """A relay, or another build of it, `program`; `url` is the address that it logs, and `port` its port."""
 
     def __init__(self, programs, directory, settings, *flags, name="relay", program=None, under=(), inherited=None):
         self.settings = {
             "PORT": "0", "RELAY_ADMIN_LISTEN": "off", "DATABASE_URL": f"sqlite:{directory}/relay.db", **settings}
         if program:
-            # An older relay refuses settings that it doesn't know.
+            # An older relay refuses unknown settings.
             known = subprocess.run([program, "serve", "--help"], check=True, capture_output=True, text=True).stdout
             self.settings = {name: value for name, value in self.settings.items() if f" {name}" in known}
         environment = without_settings(os.environ) if inherited is None else inherited
@@ -123,12 +123,12 @@ class OpenCode(Program):
         self.url = f"http://127.0.0.1:{lines[0].split()[1]}"
 
     def call(self, *calls):
-        """Lets several things happen at once."""
+        """Runs several scripted calls at once."""
         request(f"{self.url}/_do", {"do": "all", "calls": calls})
 
 
 class Bridge(Program):
-    """A bridge from an OpenCode server to a relay, without the settings of a bridge that this user may have."""
+    """A bridge from an OpenCode server to a relay, without this user's own bridge settings."""
 
     def __init__(self, programs, directory, opencode, relay, secret):
         state = directory / "bridge"
@@ -144,7 +144,7 @@ class Bridge(Program):
 
 
 class Phone:
-    """A simulated phone; `post` sends a body to a path of the relay and returns the JSON of the response."""
+    """A simulated phone; `post` sends a body to one of the relay's paths and returns the response's JSON."""
 
     def __init__(self, simulator, post):
         self.simulator, self.post = simulator, post
@@ -161,7 +161,7 @@ class Phone:
             raise SystemExit(f"The device was not registered: {response}")
 
     def deliver(self, **fields):
-        """Posts an event and checks that the phone got its push; returns the response."""
+        """Posts an event and checks that the phone received its push; returns the response."""
         event = {"secret": self.secret, "eventType": "complete", "sessionID": "ses_1", "title": "Done", **fields}
         response = self.post("/v1/event", event)
         self.expected += 1

@@ -35,6 +35,6 @@ def answers(url):
 
 
 def create_database(administrator, name):
-    """Creates an empty database, in place of one with the same name, and returns its URL."""
+    """Creates an empty database, replacing one with the same name, and returns its URL."""
     run(administrator, f"DROP DATABASE IF EXISTS {name}; CREATE DATABASE {name};")
     return re.sub(r"/[^/?]*(\?|$)", rf"/{name}\1", administrator, count=1)

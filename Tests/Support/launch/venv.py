@@ -9,7 +9,7 @@ from .processes import say
 
 
 def need(directory, requirements, *flags):
-    """Creates an environment with a file's packages unless it has them; returns the directory of its programs."""
+    """Creates an environment with a file's packages unless it already exists; returns the directory of its programs."""
     directory, wanted = Path(directory), Path(requirements).read_text()
     installed = directory / "installed.txt"
     if not installed.exists() or installed.read_text() != wanted:

@@ -17,7 +17,7 @@ export const token = {
     forget: () => sessionStorage.removeItem(storageKey),
 };
 
-/** Asks the relay; throws a `Failure`. */
+/** Sends a request to the relay; throws a `Failure`. */
 export async function ask(path, { method = "GET", body, signal } = {}) {
     const headers = {};
     if (token.get()) headers.Authorization = `Bearer ${token.get()}`;
@@ -35,7 +35,7 @@ export async function ask(path, { method = "GET", body, signal } = {}) {
     try {
         answer = JSON.parse(text);
     } catch {
-        // Refusals of the listener are one sentence of text.
+        // The listener's refusals are one sentence of plain text.
     }
     if (!response.ok) throw new Failure(answer?.error ?? (text.trim().slice(0, 300) || `The relay answers ${response.status}.`), response.status);
     if (answer === undefined) throw new Failure("The answer isn't the relay's.");

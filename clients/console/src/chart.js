@@ -8,7 +8,7 @@ const last = (points, place) => points.findLast((point) => point?.values[place] 
 
 /**
  * A chart. `series` are `{ name, tone }`; `kind` is `bars` or `lines`. `update` takes points `{ time, values }`, oldest first, or undefined
- * where nothing is known.
+ * where there is no data.
  */
 export function chart({ title, note, series, kind, format, axis = format, empty, height = 180 }) {
     let points = [];
@@ -108,7 +108,7 @@ function lines(points, series, x, y, slot) {
                 continue;
             }
             const spot = `${(x(place) + slot / 2).toFixed(1)} ${y(value).toFixed(1)}`;
-            // A point alone is a dot: a line of no length with round ends.
+            // A single point is a dot: a line of no length with round ends.
             path += isOpen ? `L${spot}` : `M${spot}L${spot}`;
             isOpen = true;
         }

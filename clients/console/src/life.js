@@ -27,7 +27,7 @@ export function life(push, event, now) {
     if (event?.acknowledgedAt) add("Acknowledged", "good", event.acknowledgedAt);
     if (event?.repliedAt) add("Replied", "good", event.repliedAt);
     if (event?.resultAt) add("Result reported", "good", event.resultAt, "The sender said what became of the reply.");
-    // Those without a time stay behind the one before them.
+    // Hops without a time stay behind the hop before them.
     let last = -Infinity;
     const placed = hops.map((hop) => ({ hop, time: (last = Math.max(last, hop.at ?? last)), own: hop.at ?? last }));
     placed.sort((one, two) => (one.hop.at === undefined ? one.time : one.own) - (two.hop.at === undefined ? two.time : two.own));

@@ -1,4 +1,4 @@
-// The shell: views by their addresses, signing in, and what the operator is told.
+// The shell: views by their addresses, signing in, and messages to the operator.
 import { Failure, token } from "./api.js";
 import { fill, h } from "./dom.js";
 import { duration, moment } from "./format.js";
@@ -22,7 +22,7 @@ const notices = h("div", { class: "notices", "aria-live": "polite" });
 const main = h("main", { id: "main", tabindex: "-1" });
 let poll;
 
-/** Tells the operator about something that was done, until the next one. */
+/** Tells the operator what was done, until the next message. */
 function say(tone, text) {
     fill(notices, h("p", { class: `banner ${tone}` }, text));
 }

@@ -1,8 +1,8 @@
-// Asks again and again while the page is visible, less often while the relay doesn't answer.
+// Polls while the page is visible, less often while the relay isn't answering.
 
 const longest = 60_000;
 
-/** How long to wait after some failures in a row. */
+/** How long to wait after a number of failures in a row. */
 export const delay = (interval, failures) => Math.min(interval * 2 ** failures, Math.max(longest, interval));
 
 export class Poll {
@@ -24,7 +24,7 @@ export class Poll {
         this.now();
     }
 
-    /** Asks now. */
+    /** Polls now. */
     async now() {
         clearTimeout(this.#timer);
         this.#timer = undefined;

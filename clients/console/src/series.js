@@ -10,17 +10,17 @@ const sum = (left, right) => Array.from({ length: Math.max(left.length, right.le
 /** The total of a list. */
 export const total = (numbers) => numbers.reduce((all, number) => all + number, 0);
 
-/** The samples that the page has; adding those of another process of the relay begins anew. */
+/** The samples that the page has; adding samples from another relay process starts over. */
 export class Hour {
     #samples = [];
     #startedAt;
 
-    /** The number of the newest sample, after which the relay shall send. */
+    /** The number of the newest sample; the relay is to send only newer ones. */
     get newest() {
         return this.#samples.at(-1)?.number ?? 0;
     }
 
-    /** Adds an answer of the relay; false if samples are missing because the relay restarted: ask again. */
+    /** Adds a response from the relay; false if samples are missing because the relay restarted: ask again. */
     add({ startedAt, samples }) {
         const isSame = this.#startedAt === startedAt;
         const lacksSome = !isSame && this.newest > 0;
@@ -31,13 +31,13 @@ export class Hour {
         return true;
     }
 
-    /** The last 60 minutes up to the newest sample, oldest first; undefined for those before the relay's start. */
+    /** The last 60 minutes up to the newest sample, oldest first; undefined for times before the relay started. */
     minutes() {
         const end = this.#samples.at(-1)?.time ?? 0;
         const minutes = Array.from({ length }, () => undefined);
         for (const sample of this.#samples) {
             const place = length - 1 - Math.floor((end - sample.time) / minute);
-            // Of a clock that was set, or of more than an hour ago.
+            // From a clock that was set, or from more than an hour ago.
             if (place < 0 || place >= length) continue;
             const before = minutes[place];
             const merged = { time: end - (length - 1 - place) * minute, limited: (before?.limited ?? 0) + sample.limited };
@@ -49,7 +49,7 @@ export class Hour {
     }
 }
 
-/** A quantile of a histogram in the unit of its bounds; undefined without values. Beyond the last bound, that bound. */
+/** A quantile of a histogram in the unit of its bounds; undefined without values. If it lies beyond the last bound, that bound. */
 export function quantile(counts, bounds, share) {
     const all = total(counts);
     if (all === 0) return undefined;

@@ -2,7 +2,7 @@
 import { foreign, h } from "./dom.js";
 import { moment } from "./format.js";
 
-/** A table. Columns are `{ name, isNumber }`; cells are nodes or texts. */
+/** A table. Columns are `{ name, isNumber }`; cells are nodes or strings. */
 export function table(title, columns, rows, empty) {
     if (rows.length === 0) return h("p", { class: "none" }, empty);
     return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, h("table", {},
@@ -16,8 +16,8 @@ export const section = (title, ...children) => h("section", { class: "card" }, h
 /** A word with the colour of a state. */
 export const badge = (tone, text) => h("span", { class: `badge ${tone}` }, text);
 
-/** A text that somebody else chose. */
+/** Text that somebody else chose. */
 export const other = (text, name = "span") => foreign(name, { class: "other" }, text);
 
-/** A time in one line. */
+/** A time on one line. */
 export const when = (time) => h("time", { class: "moment" }, moment(time));

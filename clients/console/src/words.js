@@ -1,4 +1,4 @@
-// What faults and names of the relay mean.
+// What the relay's faults and names mean.
 
 const checks = {
     storage: ["Database", "answers"],
@@ -25,7 +25,7 @@ export function check({ name, fault }) {
     return { name: title, text: faults[name]?.[fault] ?? `APNs answers ${fault}.`, isGood: false };
 }
 
-/** The limits by their names in the metrics. */
+/** The limits, by their names in the metrics. */
 export const limits = {
     events: "Events per minute of a secret", registrations: "Registrations per minute of a secret",
     unknown_secrets: "Unknown secrets of an address", device_pushes: "Pushes per minute to a device",

@@ -1,4 +1,4 @@
-// Bytes and their spellings. React Native doesn't have TextEncoder, TextDecoder and atob in every version.
+// Bytes and their encodings as text. Not every version of React Native has TextEncoder, TextDecoder and atob.
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const sextets = new Map([...alphabet].map((character, value) => [character, value]));
@@ -52,7 +52,7 @@ export function encodeUTF8(text) {
     return Uint8Array.from(bytes);
 }
 
-/** The text of UTF-8, or undefined if the bytes aren't valid (RFC 3629). Keeps a byte order mark. */
+/** The text of UTF-8 bytes, or undefined if the bytes aren't valid (RFC 3629). Keeps a byte order mark. */
 export function decodeUTF8(bytes) {
     let text = "";
     for (let index = 0; index < bytes.length;) {
@@ -77,7 +77,7 @@ export function encodeHex(bytes) {
     return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** One array of all bytes. */
+/** The bytes of all parts in one array. */
 export function concatenate(...parts) {
     const bytes = new Uint8Array(parts.reduce((count, part) => count + part.length, 0));
     let offset = 0;

@@ -10,7 +10,7 @@ const names = [
 const eventIDBytesMax = 128;
 const ttlMax = 2_592_000;
 
-/** The plaintext's members of a content. What isn't valid in it makes them invalid. */
+/** The plaintext's members for a content; they are invalid if the content is. */
 export function membersOf(content) {
     const { request } = content;
     const members = names.map(([name, member]) => [member, content[name]]);
@@ -18,7 +18,7 @@ export function membersOf(content) {
     return Object.fromEntries(members.filter(([, value]) => value !== undefined));
 }
 
-/** The content of a plaintext's members; unknown members are left out. */
+/** The content from a plaintext's members; unknown members are left out. */
 export function contentOf(members) {
     const content = names.map(([name, member]) => [name, members[member]]);
     if (members.q !== undefined) content.push(["request", requestOf(members.q)]);
@@ -39,7 +39,7 @@ export function checkedResult(members) {
     const { o, at, c, r } = members;
     if (typeof o !== "string" || !/^[a-z0-9_]{1,32}$/.test(o) || !Number.isSafeInteger(at) || at < 0) return false;
     if (c !== undefined && !(typeof c === "string" && /^[a-z0-9_]{1,64}$/.test(c))) return false;
-    // Without a reply, nothing can have been done with it.
+    // Without a reply, only these two outcomes are possible.
     return r === undefined ? o === "answered_elsewhere" || o === "too_late" : typeof r === "string";
 }
 

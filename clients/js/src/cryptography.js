@@ -8,7 +8,7 @@ export function setCryptography(cryptography) {
     chosen = cryptography;
 }
 
-/** The primitives in use: those set, or those of the global Web Crypto. */
+/** The primitives in use: the ones that were set, or the global Web Crypto's. */
 export function cryptography() {
     chosen ??= globalThis.crypto?.subtle ? webCryptography(globalThis.crypto) : undefined;
     if (!chosen) throw new Error("This JavaScript engine has no Web Crypto. Call setCryptography() first.");

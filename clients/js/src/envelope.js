@@ -23,7 +23,7 @@ const messages = {
     tooLarge: `The content has more than ${plaintextBytesMax} bytes of JSON. Shorten the body.`,
 };
 
-/** Why an envelope can't be sealed or opened. `reason` is one of docs/reference/encryption.md's refusals, or `tooLarge`. */
+/** Why an envelope can't be sealed or opened. `reason` is one of the refusals in docs/reference/encryption.md, or `tooLarge`. */
 export class EnvelopeError extends Error {
     constructor(reason, options) {
         super(messages[reason], options);
@@ -45,9 +45,9 @@ export const Envelope = Object.freeze({
     },
 
     /**
-     * Opens a sealed string with the key that its key id names.
+     * Opens a sealed string with the key that matches its key ID.
      *
-     * Doesn't look for repetitions; see `Replay`.
+     * Doesn't detect replays; see `Replay`.
      */
     async open({ keys, type, sealed }) {
         const { members, keys: key } = await openMembers(keys, "notificationKey", type, sealed);
@@ -66,7 +66,7 @@ export const SealedReply = Object.freeze({
         return sealPlaintext(keys, replyType(eventID), JSON.stringify(members, wholeCharacters), nonce, "replyKey");
     },
 
-    /** Opens the reply to an event with the key that its key id names. The sender must accept only one per event. */
+    /** Opens the reply to an event with the key that matches its key ID. The sender must accept only one reply per event. */
     async open({ keys, eventID, sealed }) {
         const { members, keys: key } = await openMembers(keys, "replyKey", replyType(eventID), sealed);
         if (!checkedReply(members)) throw new EnvelopeError("badContent");
@@ -80,7 +80,7 @@ export const SealedResult = Object.freeze({
     /**
      * Seals the result of the sealed reply to an event. Returns the value of `sealed` for `/v1/reply/result`.
      *
-     * Without `reply` it is the result of every reply to an event that was over before one arrived.
+     * Without `reply`, it is the result of every reply to an event that was over before a reply arrived.
      */
     async seal({ keys, eventID, reply, outcome, reason, sentAt = Math.floor(Date.now() / 1000) }) {
         const members = { o: outcome, at: sentAt, c: reason, r: reply === undefined ? undefined : await replyDigest(reply) };
@@ -92,8 +92,8 @@ export const SealedResult = Object.freeze({
     /**
      * Opens the result of the reply to an event.
      *
-     * `reply` is the sealed reply that this phone sent: the result of another one is `notAuthentic`. Leave it out if this
-     * phone sent none, for example for the history.
+     * `reply` is the sealed reply that this phone sent: the result of another reply is `notAuthentic`. Omit it if this
+     * phone sent no reply, for example for the history.
      */
     async open({ keys, eventID, reply, sealed }) {
         const { members, keys: key } = await openMembers(keys, "replyResultKey", resultType(eventID), sealed);
@@ -131,12 +131,12 @@ function replyType(eventID) {
     return "reply/" + eventID;
 }
 
-/** The same for its result. */
+/** A result's place in the associated data binds it to its event. */
 function resultType(eventID) {
     return "reply-result/" + eventID;
 }
 
-/** Names a sealed reply within its result. */
+/** Identifies a sealed reply within its result. */
 async function replyDigest(sealed) {
     return encodeBase64URL(await cryptography().hmacSHA256(encodeUTF8("apn-relay reply"), encodeUTF8(sealed)));
 }
@@ -163,7 +163,7 @@ function keyIDOf(keys) {
     return Uint8Array.from(keys.id.match(/../g), (digits) => parseInt(digits, 16));
 }
 
-/** The type is the only part of variable length, and the last. */
+/** The type comes last and is the only part of variable length. */
 function associatedData(keyID, type) {
     return concatenate(label, keyID, encodeUTF8(type));
 }

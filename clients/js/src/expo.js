@@ -7,17 +7,17 @@ const entry = "apn-relay.expo";
 let last = Promise.resolve();
 
 /**
- * In place of expo-notifications' `getExpoPushTokenAsync`: registers the app's own device token with a relay, and returns
- * `{ type: "expo", data: "ExponentPushToken[…]" }`, whose `data` servers send to with an SDK of Expo.
+ * Replaces expo-notifications' `getExpoPushTokenAsync`: registers the app's own device token with a relay, and returns
+ * `{ type: "expo", data: "ExponentPushToken[…]" }`, whose `data` servers send to with one of Expo's SDKs.
  *
- * Call it at each start and when the token changes; the name stays the same as long as the relay has it. `secrets` keeps
+ * Call it each time the app starts and when the token changes; the name stays the same as long as the relay has it. `secrets` keeps
  * a secret and the name's token, so it must be in the Keychain. Returns undefined if the relay has sent a challenge; call it
  * again with the push's `challengeCode` as a member of the device.
  */
 export function expoPushToken(device, { url, secrets, signal, ...options }) {
     if (!secrets) throw new TypeError("secrets is required; it must be in the Keychain");
     checkMembers(options, ["registrationKey", "secretInHeader", "deadline", "attempts", "fetch", "now", "sleep", "random"], "options");
-    // Two calls at once would make two names.
+    // Two concurrent calls would create two names.
     const result = last.then(() => name(device, url, secrets, signal, options));
     last = result.catch(() => {});
     return result;
@@ -45,11 +45,11 @@ async function stored(url, secrets) {
         const kept = JSON.parse(text || "{}");
         if (kept.url === url && typeof kept.secret === "string") return kept;
     } catch {
-        // Somebody else's text: begin anew.
+        // Not written by this library: start over.
     }
     const [secret, deviceID] = await Promise.all([cryptography().randomBytes(32), cryptography().randomBytes(16)]);
     const made = { url, secret: encodeBase64URL(secret), deviceID: encodeHex(deviceID) };
-    // Before the registration, so that the secret isn't lost if the app ends now.
+    // Stored before the registration, so that the secret isn't lost if the app ends now.
     await secrets.set(entry, JSON.stringify(made));
     return made;
 }

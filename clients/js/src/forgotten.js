@@ -4,8 +4,8 @@ const slotsMax = 8;
 const lifetime = 30 * 86_400_000; // milliseconds
 
 /**
- * The pairings whose devices are still to be unregistered, in a store for secrets: one entry for each, since the Keychain
- * takes 2 KB. Their keys aren't kept, only what the relay needs.
+ * The pairings whose devices are still to be unregistered, in a store for secrets: one entry per pairing, since a Keychain
+ * entry holds 2 KB. The pairings' keys aren't kept, only what the relay needs.
  */
 export class Forgotten {
     #store;
@@ -35,7 +35,7 @@ export class Forgotten {
         }
     }
 
-    /** `{ pairing, isOld }` of each. */
+    /** `{ pairing, isOld }` for each pairing. */
     async list() {
         const isOld = ({ since }) => Math.abs(this.#now() - since) > lifetime;
         return (await this.#entries()).filter(Boolean).map((entry) => ({ pairing: entry.pairing, isOld: isOld(entry) }));

@@ -1,4 +1,4 @@
-// The members that requests and options may have (docs/reference/api.md). A misspelt one would silently do nothing, so it is refused.
+// The members that requests and options may have (docs/reference/api.md). A misspelt member would silently do nothing, so it is refused.
 
 const words = (text) => text.split(" ");
 const eventOnce = words("eventType sessionID serverID title body category mutableContent sealed actions");
@@ -17,7 +17,7 @@ const allowed = {
     activity: words("sessionID activityToken deviceToken bundleId apnsEnv"),
 };
 
-/** Throws a `TypeError` if an object has other members than these. */
+/** Throws a `TypeError` if an object has members other than these. */
 export function checkMembers(object, names, what) {
     for (const name of Object.keys(object ?? {})) {
         if (names.includes(name)) continue;
@@ -26,7 +26,7 @@ export function checkMembers(object, names, what) {
     }
 }
 
-/** Throws a `TypeError` if an object of this name has members that the API doesn't know, also inside. */
+/** Throws a `TypeError` if an object of this name has members that the API doesn't know, including in nested objects. */
 export function checkRequest(name, object) {
     checkMembers(object, allowed[name], name);
     for (const inner of ["preferences", "quietHours", "notification", "every", "repeat"]) {

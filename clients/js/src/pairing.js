@@ -19,7 +19,7 @@ const messages = {
     secretMismatch: "The pairing link's relay secret does not belong to its key. Do not use it.",
 };
 
-/** Why a text isn't a pairing. `reason` is `notPairing`, `unsupportedVersion`, `invalid` or `secretMismatch`. */
+/** Why a string isn't a pairing. `reason` is `notPairing`, `unsupportedVersion`, `invalid` or `secretMismatch`. */
 export class PairingError extends Error {
     constructor(reason, field) {
         super(field ? `${messages[reason]} Wrong member: ${field}` : messages[reason]);
@@ -29,19 +29,19 @@ export class PairingError extends Error {
     }
 }
 
-/** A phone's relation to an OpenCode server and its relay, as the QR code says it. */
+/** A phone's relation to an OpenCode server and its relay, as the QR code describes it. */
 export class Pairing {
     #relaySecret;
     #keys;
     #code;
 
-    /** Names the pairing in an app's storage: 16 hexadecimal digits that reveal nothing of its secrets. */
+    /** Identifies the pairing in an app's storage: 16 hexadecimal digits that reveal nothing about its secrets. */
     id;
     /** Addresses of the OpenCode server, at least one. */
     hosts;
     /** The OpenCode server's ID, if known. */
     serverID;
-    /** The relay's base URL without a slash at the end, or undefined for the app's default. */
+    /** The relay's base URL without a trailing slash, or undefined for the app's default. */
     relayURL;
 
     constructor({ id, relaySecret, keys, code, hosts, serverID, relayURL }) {
@@ -70,7 +70,7 @@ export class Pairing {
         return this.#code;
     }
 
-    /** Where the code opens OpenCode, one address for each of the hosts; empty without a code. The first request uses it up. */
+    /** Where the code opens OpenCode, one address per host; empty without a code. The first request uses up the code. */
     get connectURLs() {
         if (this.#code === undefined) return [];
         return this.hosts.map(urlOf).filter((url) => isWebURL(url)).map((url) => `${url}/auth/connect/${this.#code}`);
@@ -123,8 +123,8 @@ async function identified({ relayURL, relaySecret, ...members }) {
 }
 
 /**
- * Refuses a member that is almost one of a pairing, or that holds what can only be a key. Without its key a pairing would
- * send readable texts. Other unknown members are left to later versions.
+ * Refuses a member whose name is almost a pairing member's, or whose value can only be a key: without its key, a pairing
+ * would send readable text. Other unknown members are left to later versions.
  */
 function refuseMisspelt(members) {
     for (const [name, value] of Object.entries(members)) {
@@ -148,7 +148,7 @@ function isNearly(name, known) {
     return Math.max(left.length, right.length) <= 1 || (left.length === 2 && left === right[1] + right[0]);
 }
 
-/** A secret that is itself a link or JSON was put together wrongly, and would be sent to the relay with the key inside. */
+/** A secret that is itself a link or JSON was assembled incorrectly, and would be sent to the relay with the key inside. */
 function looksLikeLink(secret) {
     return /[{}"\u201c-\u201f]|:\/\//.test(secret);
 }
@@ -167,7 +167,7 @@ function membersOf(text) {
     return members;
 }
 
-/** The first of some members of a URL's query, or else of its fragment. React Native's own URL class can't read queries. */
+/** The first of the named members in a URL's query, or else in its fragment. React Native's own URL class can't read queries. */
 function queryMember(url, names) {
     const [, query, fragment] = /^[^?#]*(?:\?([^#]*))?(?:#(.*))?$/s.exec(url);
     for (const part of [query ?? "", fragment ?? ""]) {
@@ -193,7 +193,7 @@ function isHost(host) {
     return typeof host === "string" && host.trim() !== "";
 }
 
-/** Like OpenCode's app, takes a URL without a scheme for plain HTTP. */
+/** Like OpenCode's app, treats a URL without a scheme as plain HTTP. */
 function relayURLOf(text) {
     const url = urlOf(text ?? "");
     if (url === "") return undefined;

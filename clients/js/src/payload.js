@@ -6,7 +6,7 @@ const relayMembers = ["aps", "sealed", "kind", "actions", "clear", "challengeID"
 const expoMembers = ["dataString", "categoryId", "threadIdentifier"];
 
 /**
- * What a push says besides its text.
+ * What a push contains besides its text.
  *
  * The relay writes the members of an event three times: flat beside `aps`, in `data`, and in `body`, which is all that
  * Expo's `content.data` shows on iOS. The sealed string is only beside `aps`.
@@ -32,7 +32,7 @@ export class PushPayload {
     badge;
     /** Whether a notification by Web Push makes no sound. */
     isSilent;
-    /** What the sender accepts as `action` of a reply; empty if it doesn't say. */
+    /** The values that the sender accepts as a reply's `action`; empty if it doesn't specify any. */
     actions;
     /** The sender's own members of a notification (`notification.data`); empty for events. */
     data;
@@ -41,7 +41,7 @@ export class PushPayload {
     /** `{ id, code }` of a registration challenge (docs/reference/api.md, Registration modes). */
     challenge;
 
-    /** Reads a whole payload, or only the `data` or `body` of an event. Returns undefined if it is neither. */
+    /** Reads a full payload, or only the `data` or `body` of an event. Returns undefined if it is neither. */
     static read(payload) {
         return PushPayload.#read(payload, false);
     }
@@ -83,8 +83,8 @@ export class PushPayload {
     }
 
     /**
-     * Reads a push event of a service worker, or the JSON of a message by Web Push: the texts are in `notification`, the members
-     * of APNs' payload in its `data`. Returns undefined if it is neither, but a push must always show something.
+     * Reads a service worker's push event, or the JSON of a Web Push message: the text is in `notification`, and the members
+     * of APNs' payload are in its `data`. Returns undefined if it is neither, but a push must always show something.
      */
     static fromWebPush(value) {
         const message = typeof value?.waitUntil === "function" ? messageOf(value) : value;
@@ -98,8 +98,8 @@ export class PushPayload {
     }
 
     /**
-     * Reads what expo-notifications hands out: a notification, a response to one, or the data of a background task. On iOS
-     * they have the whole payload, otherwise at least `content.data`.
+     * Reads what expo-notifications hands out: a notification, a response to one, or the data of a background task. On iOS,
+     * they contain the full payload; otherwise, at least `content.data`.
      */
     static fromExpo(value) {
         const request = (value?.notification ?? value)?.request;
@@ -122,7 +122,7 @@ function messageOf(event) {
     }
 }
 
-/** A member of an object itself that is a string and not empty. */
+/** An object's own member, if it is a non-empty string. */
 function own(object, name) {
     const value = Object.prototype.hasOwnProperty.call(object, name) ? object[name] : undefined;
     return typeof value === "string" && value !== "" ? value : undefined;

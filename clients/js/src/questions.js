@@ -3,12 +3,12 @@ import { isObject } from "./json.js";
 
 const questionsMax = 16;
 
-/** The request of the plaintext's `q`. Without questions if there are none, or if this version can't read them. */
+/** The request in the plaintext's `q`; without questions if there are none or this version can't read them. */
 export function requestOf(q) {
     return { end: Number.isSafeInteger(q.end) ? q.end : undefined, isCut: q.cut === true, questions: questionsOf(q.f) ?? [] };
 }
 
-/** The plaintext's `q` of a request; undefined if nobody could read it. */
+/** The plaintext's `q` of a request; undefined if no reader would accept it. */
 export function membersOfRequest(request) {
     if (!isObject(request)) return undefined;
     const { end, isCut, questions = [] } = request;
@@ -17,7 +17,7 @@ export function membersOfRequest(request) {
     return isReadable ? { end, cut: isCut || undefined, f } : undefined;
 }
 
-/** Whether a reply's `q` has an array of texts for each question. */
+/** Whether a reply's `q` has an array of strings for each question. */
 export function isAnswers(q) {
     return Array.isArray(q) && q.every((texts) => Array.isArray(texts) && texts.every((text) => typeof text === "string"));
 }

@@ -25,13 +25,13 @@ export class Relay {
         return new Relay({ url: pairing.relayURL, secret: pairing.relaySecret, ...options });
     }
 
-    /** The public key for Web Push: `{ publicKey, keyID }`. The code `webpush_off` says that the relay doesn't use Web Push. */
+    /** The public key for Web Push: `{ publicKey, keyID }`. Fails with the code `webpush_off` if the relay doesn't use Web Push. */
     webPushKey({ signal } = {}) {
         return requestPublicKey(this.#requests, { signal });
     }
 
     /**
-     * Registers a device, or updates the members that are present, such as `preferences`. It has a `deviceToken` or, with Web
+     * Registers a device, or updates the members that are present, such as `preferences`. The device has a `deviceToken` or, with Web
      * Push, `webPush`: a subscription, or the result of `WebPush.members`.
      *
      * Returns `{ registered: true }`, with `ignored` if the relay left out members that it doesn't understand. If the
@@ -66,7 +66,7 @@ export class Relay {
         await this.#post("/v1/device/unregister", members, signal);
     }
 
-    /** Registers a Live Activity of a session: each token that the activity gets, with that of the device. */
+    /** Registers a session's Live Activity. Call it for each token that the activity gets, with the device's token. */
     async registerActivity({ activityToken, deviceToken, ...activity }, { signal } = {}) {
         checkRequest("activity", activity);
         const device = deviceToken === undefined ? undefined : deviceTokenText(deviceToken);
@@ -94,7 +94,7 @@ export class Relay {
      * Pushes an event to all devices of the secret.
      *
      * `eventID` is random if absent, so that a retry isn't a second event. `sealed` excludes `title` and `body`,
-     * because a relay that doesn't know it would show them. With `async` there are no results.
+     * because a relay that doesn't know `sealed` would show them. With `async`, there are no results.
      */
     async event(event, { signal, ...rest } = {}) {
         checkMembers(rest, [], "options");
@@ -102,8 +102,8 @@ export class Relay {
     }
 
     /**
-     * Pushes up to 100 events at once. Returns a result for each, in their order, with its `status` and `eventID`: what `event`
-     * returns, or the error's `code`. Send those with the status 429 or 5xx again, with their `eventID`, after `retryAfter` seconds.
+     * Pushes up to 100 events at once. Returns a result for each, in order, with its `status` and `eventID`: what `event`
+     * returns, or the error's `code`. Resend events with status 429 or 5xx, with the same `eventID`, after `retryAfter` seconds.
      */
     async events(events, { signal, ...rest } = {}) {
         checkMembers(rest, [], "options");
@@ -122,14 +122,14 @@ export class Relay {
         return this.#post("/v1/notify", await withEventID(members), signal);
     }
 
-    /** Pushes a text that says that pushes arrive. */
+    /** Sends a test push, whose text says that pushes arrive. */
     testPush({ deviceToken, signal } = {}) {
         const notification = { title: "Test", body: "Notifications from this relay arrive.", sound: "default" };
         return this.notify(notification, { deviceToken, signal });
     }
 
     /**
-     * What was sent, newest first: `{ unread, items, next }`. `before` is the `next` of the page before.
+     * What was sent, newest first: `{ unread, items, next }`. `before` is the previous page's `next`.
      *
      * To open an item's `sealed`, use its `eventType` as the type.
      */
@@ -154,8 +154,8 @@ export class Relay {
     }
 
     /**
-     * Says that a person looks at the app for the next `seconds` (at most 300, 0 if no longer), so that completed runs needn't
-     * ring. `deviceID` is the one of the registration.
+     * Reports that a person is looking at the app for the next `seconds` (at most 300; 0 if no longer), so that completed runs
+     * needn't ring. `deviceID` is the registration's.
      */
     async reportPresence(seconds, { deviceID, signal, ...rest } = {}) {
         checkMembers(rest, ["deviceID", "signal"], "options");
@@ -165,7 +165,7 @@ export class Relay {
     /**
      * Replies to an event with `{ action, text }`, or with `{ sealed }` from `SealedReply.seal`.
      *
-     * Returns whether it is the event's reply; another one may have come first.
+     * Returns whether this is the event's reply; another reply may have come first.
      */
     async reply(eventID, { action, text, sealed }, { signal } = {}) {
         if (sealed !== undefined && text !== undefined) throw new TypeError("a reply with sealed must have no text");
@@ -179,11 +179,11 @@ export class Relay {
     }
 
     /**
-     * Sends a reply as `reply` does, or sends an equal one again, and returns its result: `{ at, outcome, reason }`, or
-     * `{ at, sealed }` for `SealedResult.open`. Returns undefined if nobody has said so within `timeout` seconds.
+     * Sends a reply as `reply` does, or sends the same reply again, and returns its result: `{ at, outcome, reason }`, or
+     * `{ at, sealed }` for `SealedResult.open`. Returns undefined if no result is reported within `timeout` seconds.
      *
-     * Repeat it with the same reply, for a sealed one with the same string. Throws a `RelayError` with the code
-     * `already_replied` if another reply came first. The call has its `deadline` and `timeout` together.
+     * Repeat it with the same reply; for a sealed reply, with the same string. Throws a `RelayError` with the code
+     * `already_replied` if another reply came first. The call may take up to `deadline` plus `timeout`.
      */
     async replyResult(eventID, { action, text, sealed }, { timeout = 20, signal, ...rest } = {}) {
         checkMembers(rest, ["timeout", "signal"], "options");
@@ -195,7 +195,7 @@ export class Relay {
     /**
      * What is known of an event: `{ acknowledgedAt, reply, result }`. Waits up to `timeout` seconds for a reply.
      *
-     * Ask again for a longer wait. The call has its `deadline` and `timeout` together.
+     * To wait longer, call it again. The call may take up to `deadline` plus `timeout`.
      */
     async waitForReply(eventID, { timeout = 20, signal, ...rest } = {}) {
         checkMembers(rest, ["timeout", "signal"], "options");
@@ -206,17 +206,17 @@ export class Relay {
 
     /**
      * Reports the result of the reply to an event, for senders: `{ outcome, reason }`, or `{ sealed }` from
-     * `SealedResult.seal`. Returns the result that counts, which is the first one.
+     * `SealedResult.seal`. Returns the result that counts, which is the first one reported.
      */
     async reportResult(eventID, { outcome, reason, sealed }, { signal } = {}) {
         return (await this.#post("/v1/reply/result", { eventID, outcome, reason, sealed }, signal)).result;
     }
 
     /**
-     * What became of what the secret sent, oldest first: `{ outcomes, cursor }`. Waits up to `timeout` seconds for the first.
+     * The outcomes of what the secret sent, oldest first: `{ outcomes, cursor }`. Waits up to `timeout` seconds for the first.
      *
-     * `cursor` is the one of the page before; `since` is the time of the first outcome. The call has its `deadline` and
-     * `timeout` together.
+     * `cursor` is the previous page's; `since` is the time of the first outcome. The call may take up to `deadline` plus
+     * `timeout`.
      */
     async outcomes({ cursor, since, limit, timeout = 0, signal, ...rest } = {}) {
         checkMembers(rest, ["cursor", "since", "limit", "timeout", "signal"], "options");
@@ -226,7 +226,7 @@ export class Relay {
     }
 
     /**
-     * Sends a notification or an event later: once (`at`, `in`) or repeatedly (`every`). docs/guide/schedules.md has the members.
+     * Sends a notification or an event later: once (`at`, `in`) or repeatedly (`every`). docs/guide/schedules.md lists the members.
      *
      * `name` is random if absent, so that a retry isn't a second schedule.
      */
@@ -239,7 +239,7 @@ export class Relay {
         return { id, nextAt };
     }
 
-    /** What is scheduled, the next one first, without texts. */
+    /** The schedules, next due first, without their text. */
     async schedules({ signal } = {}) {
         return (await this.#post("/v1/schedule/list", {}, signal)).schedules;
     }
@@ -250,7 +250,7 @@ export class Relay {
     }
 
     /**
-     * Makes an access token: `{ scope: "send" | "read" | "reply", name, expiresAt? }`. The relay never shows it again; a retry can leave a second one
+     * Creates an access token: `{ scope: "send" | "read" | "reply", name, expiresAt? }`. The relay never shows it again; a retry can leave a second one
      * that is never used.
      */
     async createToken({ scope, name, expiresAt }, { signal } = {}) {
@@ -258,7 +258,7 @@ export class Relay {
         return { token, tokenID };
     }
 
-    /** The access tokens, the oldest first, without their texts. */
+    /** The access tokens, oldest first, without the token strings. */
     async tokens({ signal } = {}) {
         return (await this.#post("/v1/token/list", {}, signal)).tokens;
     }

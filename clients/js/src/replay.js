@@ -7,7 +7,7 @@ const clockLeeway = 300;
 /**
  * Recognises envelopes that were shown before or are out of date (docs/reference/encryption.md, Replays).
  *
- * Ask only when a notification is about to be shown, not when it is opened again after a tap.
+ * Check only when a notification is about to be shown, not when it is opened again after a tap.
  */
 export class Replay {
     #store;
@@ -44,7 +44,7 @@ export class Replay {
         return "fresh";
     }
 
-    /** A damaged record forgets what was seen, so it starts with a floor of now. */
+    /** A damaged record has lost what was seen, so a new one starts with the current time as its floor. */
     #read(text) {
         if (text === undefined || text === null) return { floor: -1, seen: [] };
         try {

@@ -42,7 +42,7 @@ export class Requests {
         this.#random = random;
     }
 
-    /** Posts JSON and returns the answer's object. Throws a `RelayError`. */
+    /** Posts JSON and returns the response's object. Throws a `RelayError`. */
     post(path, members, { bearer, signal, longer } = {}) {
         const headers = { "content-type": "application/json" };
         if (bearer !== undefined) headers.authorization = `Bearer ${bearer}`;
@@ -51,7 +51,7 @@ export class Requests {
         return this.#send(path, { method: "POST", headers, body: JSON.stringify(members) }, { signal, longer });
     }
 
-    /** Returns the object that a path has. Throws a `RelayError`. */
+    /** Gets a path and returns the response's object. Throws a `RelayError`. */
     get(path, { signal } = {}) {
         return this.#send(path, { method: "GET" }, { signal });
     }
@@ -120,7 +120,7 @@ export class Requests {
     }
 }
 
-/** The object of a successful answer. */
+/** The object of a successful response. */
 function checked(response, text) {
     const { status } = response;
     const requestID = response.headers.get("x-request-id") ?? undefined;
@@ -153,7 +153,7 @@ function seconds(text) {
     return Number.isNaN(date) ? undefined : Math.max(0, (date - Date.now()) / 1000);
 }
 
-/** Node's code of a failure of TLS that another attempt doesn't change. React Native and browsers don't tell. */
+/** Node's code for a TLS failure that another attempt wouldn't fix. React Native and browsers don't report it. */
 function tlsCode(error) {
     const code = error?.cause?.code ?? error?.code;
     const isTLS = /^(CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH$|EPROTO$)/;

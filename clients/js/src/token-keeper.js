@@ -10,8 +10,8 @@ const challengesMax = 64;
 /**
  * Keeps the device registered with the relay of each pairing.
  *
- * Call `sync` at each start of the app and when the token, the subscription or the pairings change, `forget` when a pairing is
- * removed.
+ * Call `sync` each time the app starts and when the token, the subscription or the pairings change, and `forget` when a pairing
+ * is removed.
  */
 export class TokenKeeper {
     #store;
@@ -22,10 +22,10 @@ export class TokenKeeper {
     #last = Promise.resolve();
 
     /**
-     * `store` keeps a small string per pairing: `get(name)` and `set(name, value)`. It has device tokens or endpoints,
-     * but no secrets. `secrets` is such a store for secrets, in the Keychain: it keeps the relay's secret of pairings that were forgotten
-     * while their relay was away. `details` are further members of the registration, or a function that returns them for a
-     * pairing. `relay` returns the `Relay` of a pairing. `now` returns milliseconds since 1970.
+     * `store` keeps a small string per pairing: `get(name)` and `set(name, value)`. It contains device tokens or endpoints,
+     * but no secrets. `secrets` is a store of the same kind in the Keychain: it keeps the relay's secret of pairings that were
+     * forgotten while their relay was unreachable. `details` are further members of the registration, or a function that returns
+     * them for a pairing. `relay` returns a pairing's `Relay`. `now` returns milliseconds since 1970.
      */
     constructor({ store, secrets, details = {}, relay = (pairing) => Relay.of(pairing), now = Date.now, ...rest }) {
         checkMembers(rest, ["store", "secrets", "details", "relay", "now"], "options");
@@ -38,12 +38,12 @@ export class TokenKeeper {
 
     /**
      * Registers the device for all pairings and then unregisters its earlier tokens and endpoints, and the pairings that `forget`
-     * could not. The device is a token, or `{ subscription, page, publicKey }`: a browser's subscription, or its `endpoint` and
+     * could not unregister. The device is a token, or `{ subscription, page, publicKey }`: a browser's subscription, or its `endpoint` and
      * `keys` with the public key that they were made with.
      *
      * Never throws because of one pairing: returns `{ pairing, status, error }` for each, with `status` `registered`,
      * `challenged`, `failed` or `otherKey`: the relay has another public key, `publicKey`, so subscribe with it and call `sync`
-     * again. What failed is done by the next call.
+     * again. The next call retries what failed.
      */
     sync(pairings, device) {
         const identity = identityOf(device);
@@ -56,7 +56,7 @@ export class TokenKeeper {
         });
     }
 
-    /** Completes the registration that a challenge push belongs to. Returns its result, or undefined if there is none. */
+    /** Completes the registration that a challenge push belongs to. Returns its result, or undefined if no such registration is waiting. */
     answer({ id, code }) {
         return this.#inTurn(async () => {
             const waiting = this.#challenges.get(id);
@@ -68,17 +68,17 @@ export class TokenKeeper {
     }
 
     /**
-     * Unregisters every token and endpoint of a pairing. Returns true, or false if the relay can't do it now: the next `sync` calls do
-     * it, unless they have the pairing again. So remove it from the app's pairings first.
+     * Unregisters every token and endpoint of a pairing. Returns true, or false if the relay can't do it now: the next `sync` calls then
+     * try again, unless the pairing is among theirs. So remove it from the app's pairings first.
      *
-     * Throws a `RelayError` only if too many others wait already. Call it again then.
+     * Throws a `RelayError` only if too many other pairings are already waiting; call it again later.
      */
     forget(pairing) {
         return this.#inTurn(async () => {
             for (const [id, waiting] of this.#challenges) {
                 if (waiting.pairing.id === pairing.id) this.#challenges.delete(id);
             }
-            // Before the requests, so that it isn't lost if the app ends now.
+            // Stored before the requests, so that it isn't lost if the app ends now.
             const isRemembered = await this.#forgotten.add(pairing);
             try {
                 await this.#unregister(pairing, await this.#tokens(pairing));
@@ -91,7 +91,7 @@ export class TokenKeeper {
         });
     }
 
-    /** Calls follow one another, so that an old token is never registered after a new one. */
+    /** Calls run one after another, so that an old token is never registered after a new one. */
     #inTurn(work) {
         const result = this.#last.then(work);
         this.#last = result.catch(() => {});
@@ -124,11 +124,11 @@ export class TokenKeeper {
         const { token, members, publicKey } = identity;
         try {
             const relay = this.#relay(pairing);
-            // A subscription takes only messages signed with its own key, and the relay signs for a new registration with the latest.
+            // A subscription accepts only messages signed with its own key, and the relay signs with its latest key for a new registration.
             const wanted = publicKey === undefined ? undefined : (await relay.webPushKey()).publicKey;
             if (wanted !== publicKey) return { pairing, status: "otherKey", publicKey: wanted };
             const old = (await this.#tokens(pairing)).filter((other) => other !== token).slice(-oldTokensMax);
-            // Before the request, so that the token isn't forgotten if the app ends now.
+            // Stored before the request, so that the token isn't forgotten if the app ends now.
             await this.#setTokens(pairing, [...old, token]);
             const { sealed, ...details } = this.#details(pairing) ?? {};
             const answer = await relay.register({
@@ -178,7 +178,7 @@ export class TokenKeeper {
     }
 }
 
-/** What names a device here, what registers it, and the key of its subscription if known. */
+/** What identifies a device here, what registers it, and its subscription's key if known. */
 function identityOf(device) {
     if (device?.subscription === undefined) {
         const deviceToken = deviceTokenText(device);

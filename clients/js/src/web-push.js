@@ -2,12 +2,12 @@ import { decodeBase64URL, encodeBase64URL } from "./bytes.js";
 import { checkMembers } from "./members.js";
 import { RelayError } from "./relay-error.js";
 
-/** Subscriptions of browsers and of UnifiedPush's apps. Each belongs to one public key of a relay. */
+/** Subscriptions of browsers and of UnifiedPush apps. Each belongs to one public key of a relay. */
 export const WebPush = {
     /**
      * The member `webPush` of a registration, from a browser's `PushSubscription` or from its `endpoint` and `keys`.
      *
-     * `page` is the address that a tap on the notification opens. Its fragment is left out: a pairing link's is secret.
+     * `page` is the address that a tap on the notification opens. Its fragment is left out, because a pairing link's fragment is secret.
      */
     members(subscription, { page = subscription?.page } = {}) {
         const isBrowsers = typeof subscription?.toJSON === "function";
@@ -20,7 +20,7 @@ export const WebPush = {
         return page === undefined ? members : { ...members, page: page.replace(/#.*$/s, "") };
     },
 
-    /** Whether a browser's subscription was made with a public key. Browsers that don't tell are trusted. */
+    /** Whether a browser's subscription was made with a public key. Browsers that don't report the key are trusted. */
     hasKey(subscription, publicKey) {
         return (publicKeyOf(subscription) ?? publicKey) === publicKey;
     },
@@ -28,7 +28,8 @@ export const WebPush = {
     /**
      * Subscribes a browser with a public key, in place of an `old` subscription.
      *
-     * Without an old one, call it directly in a click: it asks for the permission, and Safari's activation ends at the first wait.
+     * Without an old subscription, call it directly in a click: it asks for permission, and Safari ends the user's activation at
+     * the first wait.
      */
     subscribe(pushManager, publicKey, old) {
         const options = { userVisibleOnly: true, applicationServerKey: publicKeyBytes(publicKey) };
@@ -38,7 +39,7 @@ export const WebPush = {
     },
 };
 
-/** The public key that a browser's subscription was made with, if the browser tells. */
+/** The public key that a browser's subscription was made with, if the browser reports it. */
 export function publicKeyOf(subscription) {
     const key = subscription.options?.applicationServerKey;
     return key ? encodeBase64URL(new Uint8Array(key)) : undefined;

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 
-/** A server that answers requests in turn as a test says, and keeps what it received. */
+/** A server that gives a test's answers in turn, and records the requests that it received. */
 export class AnsweringServer {
     received = [];
     #answers;
@@ -11,7 +11,7 @@ export class AnsweringServer {
         const server = new AnsweringServer();
         server.#answers = answers;
         server.#server = createServer((request, response) => server.#answer(request, response));
-        // No timeout, so that a connection that fetch() wants to use again is never closed at that moment.
+        // No timeout, so that a connection that fetch() is about to reuse is never closed at that moment.
         server.#server.keepAliveTimeout = 0;
         await new Promise((resolve) => server.#server.listen(0, "127.0.0.1", resolve));
         server.url = `http://127.0.0.1:${server.#server.address().port}`;

@@ -227,7 +227,7 @@ test("the phone learns the result of its sealed reply, and the history shows it"
     assert.deepEqual([item.eventID, item.result], [eventID, received]);
 });
 
-/** A simulated browser: its subscription, as `PushSubscription.toJSON()` has it, and the messages that it decrypted. */
+/** A simulated browser: its subscription, as `PushSubscription.toJSON()` returns it, and the messages that it decrypted. */
 async function subscribed() {
     const response = await fetch(`${simulatorURL}/webpush/subscriptions`, { method: "POST", body: "{}" });
     const { id, endpoint, keys } = await response.json();

@@ -31,7 +31,7 @@ test("the name that an app gets rings it, and stays the same", { skip }, async (
     assert.equal(ticket.status, "ok");
     assert.deepEqual(await post("getReceipts", { ids: [ticket.id] }), { data: { [ticket.id]: { status: "ok" } } });
     const [payload] = await pushed(deviceToken);
-    // As content.data of expo-notifications has it.
+    // In the form of expo-notifications' content.data.
     assert.deepEqual([payload.aps.alert, payload.body], [{ title: "T", body: "B" }, { post: 7 }]);
     assert.equal(PushPayload.read(payload).title, "T");
 

@@ -8,7 +8,7 @@ import { MemoryStore } from "./memory-store.js";
 const pairing = (name) => Pairing.make({ hosts: [name], relayURL: "https://relay.example.org" });
 const key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
 
-/** An app's keeper, which can be made again after a restart, with a relay in memory. */
+/** An app's keeper, with a relay in memory; it can be recreated as after a restart. */
 function phone() {
     const [store, secrets, registered] = [new MemoryStore(), new MemoryStore(), new Set()];
     const state = { store, secrets, registered, away: false, now: 0, failing: undefined };

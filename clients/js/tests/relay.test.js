@@ -6,7 +6,7 @@ import { MemoryStore } from "./memory-store.js";
 
 const secret = "a secret of the tests";
 
-/** Runs a test against a server that answers like this; pauses between attempts are recorded and skipped. */
+/** Runs a test against a server that answers like this; pauses between attempts are recorded but skipped. */
 async function withRelay(answers, body, options = {}) {
     const server = await AnsweringServer.start(...answers);
     const pauses = [];

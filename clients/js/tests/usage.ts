@@ -1,4 +1,4 @@
-// Checked by tsc, never run: the declarations allow what README.md shows and refuse what is wrong.
+// Checked by tsc, never run: the declarations allow what README.md shows and reject what is invalid.
 import {
     Envelope, EnvelopeError, Pairing, PushPayload, Relay, RelayError, Replay, SealedReply, SealedResult, TokenKeeper, WebPush,
     expoPushToken, setCryptography, webCryptography, type Cryptography, type Recurrence, type Store,

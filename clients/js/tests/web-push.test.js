@@ -11,7 +11,7 @@ const endpoint = "https://push.example.org/1";
 const keys = { p256dh: key(1), auth: randomBytes(16).toString("base64url") };
 const page = "https://relay.example.org/app/";
 
-/** A browser's subscription, with the key that it was made with unless the browser doesn't tell. */
+/** A browser's subscription, with the key that it was made with unless the browser doesn't report it. */
 const subscriptionOf = (members, publicKey) => ({
     endpoint: members.endpoint, options: publicKey ? { applicationServerKey: keyBytes(publicKey).buffer } : {},
     toJSON: () => ({ expirationTime: null, later: 1, ...members }), unsubscribe: async () => true,
@@ -93,7 +93,7 @@ test("a browser subscribes with the key, at once or after the old subscription e
 
 // TokenKeeper
 
-/** A relay in memory with a public key, and what was asked of it. */
+/** A relay in memory with a public key, and the requests that it received. */
 class FakeRelay {
     publicKey = key(7);
     calls = [];
@@ -182,7 +182,7 @@ const pushEvent = (members) => ({ type: "push", isTrusted: true, waitUntil() {},
 
 test("a push message is read with and without a page, and from the events of all browsers", () => {
     const message = { web_push: 8030, mutable: true, notification };
-    // Safari's has its members in its prototype.
+    // Safari's event has its members in its prototype.
     const declared = Object.create({ ...notification, silent: false });
     const { navigate, ...withoutPage } = notification;
     for (const value of [

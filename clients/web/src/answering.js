@@ -15,15 +15,15 @@ export function isFinal(fate) {
     return finalFates.includes(fate);
 }
 
-/** The request of a reply: sealed if the event was. */
+/** The request that sends a reply; the reply is sealed if the event was. */
 export async function requestOf({ item, pairing, action, text, answers }) {
-    if (!offeredActions(item, pairing).includes(action)) throw new TypeError("the event doesn't offer this action");
+    if (!offeredActions(item, pairing).includes(action)) throw new TypeError("the event doesn't allow this action");
     const words = text?.trim() ? cutBytes(text.trim()) : undefined;
     if (!pairing.keys || !item.isOpened) return { action, text: words };
     return { sealed: await SealedReply.seal({ keys: pairing.keys, eventID: item.eventID, action, text: words, answers }) };
 }
 
-/** What a result says: `{ fate, reason }`. A sealed reply believes only sealed results. */
+/** The fate that a result reports: `{ fate, reason }`. With keys, only sealed results are trusted. */
 export async function fateOf(result, { keys, eventID, request }) {
     let opened = result;
     if (keys) {
@@ -39,7 +39,7 @@ export async function fateOf(result, { keys, eventID, request }) {
     return isKnown ? { fate: outcome, reason } : { fate: "other", outcome: String(outcome).slice(0, 32), reason };
 }
 
-/** What a failure says. */
+/** The fate that a failed request means. */
 export function fateOfError(error) {
     if (error.code === "already_replied") return { fate: "elsewhere" };
     if (error.code === "unknown_event") return { fate: "expired" };
@@ -50,7 +50,7 @@ export function fateOfError(error) {
 /** Answers an item and stores what becomes of it. Returns the last known fate. */
 export async function answer({ item, pairing, action, text, answers, waits = waitsMax }) {
     const request = await requestOf({ item, pairing, action, text, answers });
-    // Before it is sent, so that the same reply can be repeated: another one would be a second answer.
+    // Stored before it is sent, so that the same reply can be repeated: a different reply would be a second answer.
     await setReply(item.key, { action, answers, request, at: Date.now(), fate: "sending" });
     return follow({ item, pairing, waits });
 }

@@ -1,7 +1,7 @@
 // Requests to the relays (docs/reference/api.md).
 import { requestPublicKey, Requests } from "./library.js";
 
-/** Quick answers: the page shows what is known and tries again later. */
+/** Requests give up early: the page shows what is known and tries again later. */
 const options = { deadline: 15_000, attempts: 2 };
 
 /** Posts to a relay with a pairing's secret. `seconds` is how long the relay may wait. Throws a `RelayError`. */
@@ -16,7 +16,7 @@ export async function devicesOf(pairing) {
 }
 
 /**
- * A relay's public key: `{ publicKey, keyID }`, `off` if it has Web Push switched off, `old` if it doesn't know it.
+ * A relay's public key: `{ publicKey, keyID }`, `off` if Web Push is switched off there, `old` if the relay doesn't know Web Push.
  * Throws if it can't be reached.
  */
 export async function keyOf(relayURL) {

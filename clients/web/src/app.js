@@ -14,7 +14,7 @@ export class App {
     pairings = [];
     items = [];
     filter = {};
-    /** What `sync` said: whether this device rings. */
+    /** The result of `sync`: whether this device rings. */
     ring = hasWebPush() ? "unknown" : "unsupported";
     failed = [];
     isHistoryOff = false;
@@ -46,7 +46,7 @@ export class App {
         return this.pairings.find((pairing) => pairing.id === id);
     }
 
-    /** Reads what is stored, and follows what the worker and other windows change. */
+    /** Reads what is stored, and follows changes by the worker and other windows. */
     async load() {
         observe(({ kind }) => void this.reload(kind).catch(() => {}));
         await this.reload("pairings");
@@ -72,7 +72,7 @@ export class App {
         this.changed();
     }
 
-    /** Brings registrations and history up to date; seldom, unless it must. */
+    /** Brings registrations and history up to date; not often, unless forced. */
     async refresh({ force = false } = {}) {
         if (!force && Date.now() - this.#synced < syncMilliseconds) return;
         this.#synced = Date.now();
@@ -107,7 +107,7 @@ export class App {
         const key = this.#keys.get(relayURL);
         if (typeof key !== "object" || !this.registration) throw new TypeError("not ready");
         const { pushManager } = this.registration;
-        // The first call of the browser must come before any wait.
+        // The first call to the browser must come before any wait.
         const subscribed = this.ring === "renew"
             ? pushManager.getSubscription().then((old) => WebPush.subscribe(pushManager, key.publicKey, old))
             : WebPush.subscribe(pushManager, key.publicKey);
@@ -148,7 +148,7 @@ export class App {
         await this.#sendRead();
     }
 
-    /** Tells the relay what was read, also while it couldn't be reached. */
+    /** Tells the relay what was read, including what was read while it couldn't be reached. */
     async #sendRead() {
         const all = await items.all();
         for (const pairing of this.pairings) {

@@ -29,7 +29,7 @@ export function clear(store) {
     return transact(store, "readwrite", (records) => records.clear());
 }
 
-/** Replaces a record by a function of it, without another change in between. Returns the new one; undefined removes it. */
+/** Atomically replaces a record with the result of a function; undefined removes it. Returns the new record. */
 export function update(store, key, change) {
     let next;
     return transact(store, "readwrite", (records) => {
@@ -62,7 +62,7 @@ function open() {
         };
         request.onsuccess = () => {
             const database = request.result;
-            // Another window upgrades or deletes it; the next call opens it again.
+            // Another window is upgrading or deleting it; the next call opens it again.
             const forget = () => {
                 database.close();
                 opened = undefined;

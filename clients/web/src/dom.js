@@ -1,13 +1,13 @@
-// Builds elements. Texts only ever become text nodes, so nothing in them is read as HTML.
+// Builds elements. Text only ever becomes text nodes, so nothing in it is read as HTML.
 
 const namespace = "http://www.w3.org/2000/svg";
 
-/** An element with attributes, listeners (`onclick`) and children: elements, texts, or nothing. */
+/** An element with attributes, listeners (`onclick`) and children: elements, strings, or nothing. */
 export function h(name, attributes = {}, ...children) {
     return build(document.createElement(name), attributes, children);
 }
 
-/** The same for SVG. */
+/** An SVG element with attributes, listeners and children. */
 export function svg(name, attributes = {}, ...children) {
     return build(document.createElementNS(namespace, name), attributes, children);
 }
@@ -30,17 +30,17 @@ export function fill(element, ...children) {
     return element;
 }
 
-/** Replaces an element's children, and keeps the keyboard's focus on the one with the same ID. */
+/** Replaces an element's children, and keeps the keyboard focus on the element with the same ID. */
 export function refill(element, ...children) {
     const { activeElement } = document;
     const id = element.contains(activeElement) ? activeElement.id : "";
     fill(element, ...children);
     if (!id) return;
-    // What was there may be gone, such as a button that was pressed.
+    // The focused element may be gone, such as a button that was pressed.
     (document.getElementById(id) ?? element.querySelector("h1"))?.focus({ preventScroll: true });
 }
 
-/** A text of others: isolated, so that its direction changes nothing around it. */
+/** Text from others, isolated so that its direction doesn't affect anything around it. */
 export function foreign(name, attributes, text) {
     return h(name, { dir: "auto", ...attributes }, text);
 }

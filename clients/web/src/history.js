@@ -20,7 +20,7 @@ export async function historyOf(pairing, { before } = {}) {
     return { items: items.filter(Boolean), next: cut(page.next) };
 }
 
-/** One item of the history; undefined if it is none. */
+/** One item of the history; undefined if the value isn't an item. */
 export async function itemOfHistory(item, pairing) {
     const at = Date.parse(item.createdAt);
     const id = cut(item.id);

@@ -21,7 +21,7 @@ const paths = {
     phone: ["M8 3.500h8a1 1 0 0 1 1 1v15a1 1 0 0 1-1 1H8a1 1 0 0 1-1-1v-15a1 1 0 0 1 1-1z", "M11 17.500h2"],
 };
 
-/** An icon that says nothing by itself: the text beside it does. */
+/** A decorative icon: the text beside it says what it means. */
 export function icon(name) {
     return svg("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true", focusable: "false" },
         ...(paths[name] ?? paths.notify).map((d) => svg("path", { d })));

@@ -10,7 +10,7 @@ export function keyOf(pairingID, eventID, fallback) {
     return `${pairingID ?? "-"}.${eventID ?? fallback}`;
 }
 
-/** The members that an opened text replaces. What the relay said besides isn't authentic, so none of it remains. */
+/** The members that an opened text replaces. What the relay says isn't authentic, so these members keep none of it. */
 export function membersOfContent(content) {
     const notification = isObject(content.notification) ? content.notification : {};
     return {
@@ -28,13 +28,13 @@ export function protectionOf({ isSealed, isOpened }) {
     return isSealed ? (isOpened ? "sealed" : "locked") : "open";
 }
 
-/** What allows something, so that only the sender's seal proves what it is. */
+/** Replies that allow something, so the sender's seal must prove what they allow. */
 const approvals = ["once", "always", "answer"];
 
 /**
  * What a person may reply to an item. A pairing with a key approves only what its sender sealed: the relay could show a
  * harmless text with another request's ID. Other readable questions get readable replies, which no sender with a key
- * accepts. What isn't shown whole can only be rejected, and questions have the action `answer`.
+ * accepts. A request that isn't shown in full can only be rejected, and questions have the action `answer`.
  */
 export function offeredActions(item, pairing, now = Date.now()) {
     const { asked, actions } = item;
@@ -49,7 +49,7 @@ export function kindOf({ type, asked }) {
     return asked?.questions.length > 0 ? "question" : type;
 }
 
-/** Whether the sender waits no longer for an answer. */
+/** Whether the sender is no longer waiting for an answer. */
 export function isOver({ asked }, now = Date.now()) {
     return asked?.end !== undefined && asked.end * 1000 <= now;
 }
@@ -76,7 +76,7 @@ function contentOf(own, other) {
     return { ...Object.fromEntries(content(own)), ...Object.fromEntries(known) };
 }
 
-/** Newest first. Sealed times are whole seconds, so the order of arrival decides among equal ones. */
+/** Newest first. Sealed times are whole seconds, so the order of arrival decides among equal times. */
 export function sorted(items) {
     const order = (one, other) => other.at - one.at || (other.receivedAt ?? 0) - (one.receivedAt ?? 0) || (one.key < other.key ? 1 : -1);
     return [...items].sort(order);
@@ -89,12 +89,12 @@ export function filtered(items, { kind, session, pairing }) {
         && (!session || sessionOf(item) === session) && (!pairing || item.pairing === pairing));
 }
 
-/** Names the session of an item among all pairings; undefined if it has none. */
+/** Identifies an item's session among all pairings; undefined if it has none. */
 export function sessionOf({ pairing, sessionID }) {
     return sessionID === undefined ? undefined : `${pairing ?? "-"} ${sessionID}`;
 }
 
-/** The sessions of some items, the last one first: `{ id, name }`. */
+/** The sessions of these items, the latest first: `{ id, name }`. */
 export function sessionsOf(items) {
     const names = new Map();
     for (const item of sorted(items)) {
@@ -113,7 +113,7 @@ export function unreadCount(items) {
     return items.filter((item) => !item.readAt).length;
 }
 
-/** Groups of items by local day, for headings: `[{ day, items }]`, where `day` is the first moment of it. */
+/** Groups of items by local day, for headings: `[{ day, items }]`, where `day` is the day's first moment. */
 export function byDay(items) {
     const groups = [];
     for (const item of items) {

@@ -1,4 +1,4 @@
-// The parts of the JavaScript client that the page uses. The rest of it is for senders and for apps with APNs' tokens.
+// The parts of the JavaScript client that the page uses. The rest of the client is for senders and for apps with APNs tokens.
 export { encodeHex } from "../js/src/bytes.js";
 export { setCryptography, webCryptography } from "../js/src/cryptography.js";
 export { Envelope, SealedReply, SealedResult } from "../js/src/envelope.js";

@@ -1,7 +1,7 @@
 // Pairing links: the page's own (`https://relay.example.org/app/#pair=…`), those of apps (`mobilevoice:///?pair=…`), or their JSON.
 import { Pairing } from "./library.js";
 
-/** Whether a fragment has a pairing. */
+/** Whether a fragment contains a pairing. */
 export function isPairingFragment(fragment) {
     return /^#(pair|payload)=./.test(fragment);
 }

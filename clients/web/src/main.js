@@ -30,7 +30,7 @@ function refuse(text) {
 async function start() {
     if (!globalThis.isSecureContext || !globalThis.crypto?.subtle) return refuse(texts.unsupported.insecure);
     useStoredKeys();
-    // Without a start address: the app on the home screen then starts where it was added, with the link of the pairing.
+    // Without a start address, the app on the home screen starts where it was added, with the pairing's link.
     if (isTabOnIOS()) document.querySelector("link[rel=manifest]").href = "home.webmanifest";
     const app = new App();
     try {
@@ -49,7 +49,7 @@ async function start() {
         if (location.hash === fragment) show();
         else location.hash = fragment;
     };
-    // Only after storing, so that a page that is closed meanwhile loses nothing; the address has no secret from then on.
+    // Only after storing, so that nothing is lost if the page is closed first; from then on, the address contains no secret.
     const clearFragment = () => history.replaceState(null, "", location.pathname + location.search);
 
     function draw() {
@@ -68,7 +68,7 @@ async function start() {
         frame.select(route.page, app.pairings.length === 0);
         fill(frame.detail, h("div", { class: "scroll" }, h("a", { class: "back only-item", href: "#/" }, icon("back"), texts.back), view.element));
         draw();
-        // Not at the start: a screen reader begins at the top.
+        // Not at startup: a screen reader begins at the top.
         if (shown !== undefined && route.page !== "list") frame.detail.querySelector("h1")?.focus({ preventScroll: true });
         shown = route.page;
     }
@@ -76,7 +76,7 @@ async function start() {
     app.observe(draw);
     addEventListener("hashchange", show);
     const presence = new Presence(() => app.pairings);
-    // After the registration, which would end it.
+    // After the registration, which would end the presence.
     const refresh = (options) => void app.refresh(options).catch(() => {}).then(() => presence.update());
     const setOnline = () => {
         frame.setOffline(!navigator.onLine);

@@ -1,4 +1,4 @@
-// What a push message says. Everything in it comes from others, so each part is checked and cut.
+// Reads a push message. Everything in it comes from others, so each part is checked and truncated.
 import { PushPayload } from "./library.js";
 
 const textCharactersMax = 8_192;
@@ -42,7 +42,7 @@ export function levelOf(value) {
     return levels.includes(value) ? value : undefined;
 }
 
-/** A text of bounded length, without unpaired surrogates, which addresses can't have; undefined if it isn't one. */
+/** A string truncated to a bounded length, without unpaired surrogates, which addresses can't contain; undefined for other values. */
 export function cut(value) {
     if (typeof value !== "string" || value === "") return undefined;
     return value.slice(0, textCharactersMax).replace(/[\ud800-\udfff]/gu, "\ufffd");

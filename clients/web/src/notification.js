@@ -7,8 +7,8 @@ const bodyCharactersMax = 600;
 /** The longest request that can be allowed from its notification: systems show a few lines of it. */
 const requestCharactersMax = 400;
 /**
- * The replies that an item's notification may offer. Never `always`, which would outlast the request, and which a slip could send;
- * `once` only for a short text, and not for an agent's whole request, which is allowed where it is shown in full.
+ * The replies that an item's notification may offer. Never `always`, which would outlast the request and could be sent by mistake;
+ * `once` only for short text, and not for an agent's full request, which can be allowed only where it is shown in full.
  */
 export function quickActionsOf(item, pairing) {
     const isShort = item.asked === undefined && (item.body ?? "").length <= requestCharactersMax;
@@ -18,7 +18,7 @@ export function quickActionsOf(item, pairing) {
 /**
  * The title and options for `showNotification`.
  *
- * @param pairing The item's, if known.
+ * @param pairing The item's pairing, if known.
  * @param isNamed Whether to name the pairing, because there are several.
  */
 export function notificationOf(item, { pairing, isNamed = false, base = "" }) {
@@ -48,8 +48,8 @@ export function notificationOf(item, { pairing, isNamed = false, base = "" }) {
 }
 
 /**
- * Names the notification that a new one replaces: the last of the session. A request that waits for an answer has its own, so that
- * nothing else replaces it.
+ * The tag of an item's notification. A new notification replaces the last one of its session. A request that is waiting for an
+ * answer has its own tag, so that nothing else replaces its notification.
  */
 export function tagOf(item) {
     if (item.actions.length > 0 || kindOf(item) === "question" || item.sessionID === undefined) return `item ${item.key}`;

@@ -1,4 +1,4 @@
-// Stores a pairing link's pairing, and the forms of it that are shown.
+// Stores a pairing link's pairing.
 import { storedKeys } from "./keys.js";
 import { nameOf } from "./link.js";
 import { pairings } from "./store.js";
@@ -9,7 +9,7 @@ export async function addPairing(pairing, { name, relayURL }) {
     const stored = {
         preferences: {}, addedAt: Date.now(), endpoints: [], ...old, id: pairing.id, name: name?.trim().slice(0, 60) || nameOf(pairing),
         relayURL, relaySecret: pairing.relaySecret, serverID: pairing.serverID, hosts: [...pairing.hosts],
-        // Without the pairing secret, from which all else could be derived.
+        // Without the pairing secret, from which everything else could be derived.
         keys: pairing.keys ? await storedKeys(pairing.keys) : undefined,
     };
     await pairings.put(stored);

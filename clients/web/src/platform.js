@@ -1,6 +1,6 @@
 // What the browser is and can do.
 
-/** Whether the page runs on iOS in a tab, where nothing rings. `navigator.standalone` exists only on iOS and is true in apps. */
+/** Whether the page is running in a tab on iOS, where nothing rings. `navigator.standalone` exists only on iOS and is true in apps. */
 export function isTabOnIOS({ navigator, matchMedia } = globalThis) {
     if (navigator.standalone === undefined || navigator.standalone) return false;
     return navigator.maxTouchPoints > 1 && !matchMedia("(display-mode: standalone)").matches;

@@ -16,9 +16,9 @@ export function formOf(preferences = {}, zone = localZone()) {
 }
 
 /**
- * The preferences for a form's values, and the fields that are wrong: `{ preferences, wrong }`.
+ * The preferences for a form's values, and the fields that are invalid: `{ preferences, wrong }`.
  *
- * Kinds of notifications that only the sender knows can't be listed, so choosing some types excludes them, all types don't.
+ * Kinds of notifications that only the sender knows can't be listed, so choosing some types excludes them; choosing all types doesn't.
  */
 export function preferencesOf(form) {
     const wrong = [];

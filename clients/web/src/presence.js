@@ -1,4 +1,4 @@
-// Tells the relays that somebody looks at the page, so that completed runs needn't ring.
+// Tells the relays that somebody is looking at the page, so that completed runs needn't ring.
 import { post } from "./api.js";
 import { installationID } from "./registration.js";
 
@@ -10,10 +10,10 @@ export class Presence {
     #page;
     #timer;
     #isLooking = false;
-    /** The relays that don't know it. */
+    /** The relays that don't know about presence. */
     #old = new Set();
 
-    /** `pairings` returns those to report to; `page` is the document. */
+    /** `pairings` returns the pairings to report to; `page` is the document. */
     constructor(pairings, page = document) {
         this.#pairings = pairings;
         this.#page = page;

@@ -38,7 +38,7 @@ async function open(message, load, check) {
     };
 }
 
-/** The pairing of a readable push, which names only its server: one with this server, else the only one there is. */
+/** The pairing of a readable push, which names only its server: a pairing with this server, or else the only pairing. */
 function pairingOf({ serverID }, pairings) {
     const same = pairings.filter((pairing) => serverID !== undefined && pairing.serverID === serverID);
     if (same.length > 0) return same.length === 1 ? same[0] : undefined;

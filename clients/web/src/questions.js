@@ -26,7 +26,7 @@ export function answersOf(questions, drafts) {
 function answerOf({ options, isMultiple, allowsText }, { chosen, text }) {
     const labels = options.map(({ label }) => label).filter((label) => chosen.has(label));
     const own = allowsText ? text.trim() : "";
-    // Who writes an option's name means the option.
+    // Writing an option's name chooses the option.
     if (own === "" || labels.includes(own)) return isMultiple ? labels : labels.slice(0, 1);
     return isMultiple ? [...labels, own] : [own];
 }

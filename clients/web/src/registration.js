@@ -14,7 +14,7 @@ export async function installationID() {
     return values.update("deviceID", (id) => id ?? crypto.randomUUID());
 }
 
-/** Registers a subscription for one pairing. Stores and returns what became of it: `{ state, reason, ignored, device, at }`. */
+/** Registers a subscription for one pairing. Stores and returns the result: `{ state, reason, ignored, device, at }`. */
 export async function register(pairing, subscription, { registrationKey, challengeCode } = {}) {
     const { endpoint } = subscription;
     const device = await deviceOf(endpoint);
@@ -25,7 +25,7 @@ export async function register(pairing, subscription, { registrationKey, challen
         preferences: { timeZone: localZone(), ...pairing.preferences },
         ...(pairing.keys ? { sealed: [1] } : {}), ...(challengeCode ? { challengeCode } : {}),
     };
-    // Before the request, so that the registration can always be removed, also after the browser forgot the subscription.
+    // Stored before the request, so that the registration can be removed even after the browser has forgotten the subscription.
     await pairings.update(pairing.id, ({ endpoints = [] }) => ({ endpoints: [...new Set([...endpoints, endpoint])].slice(-4) }));
     let registration = { device, at: Date.now() };
     try {
@@ -37,7 +37,7 @@ export async function register(pairing, subscription, { registrationKey, challen
         registration = { ...registration, state: "failed", reason: reasonOf(error), message: messageOf(error) };
     }
     await pairings.update(pairing.id, () => ({ registration }));
-    // What fails is done by the next registration.
+    // The next registration retries what fails.
     if (registration.state === "registered") await unregisterOld(pairing.id, endpoint).catch(() => {});
     return registration;
 }
@@ -52,7 +52,7 @@ async function unregisterOld(id, current) {
 }
 
 /**
- * Makes the registrations what they should be. Asks nobody for a permission.
+ * Brings the registrations up to date. Never asks for permission.
  *
  * Returns `{ ring, results }`: `ring` is `on`, `off` (no subscription), `renew` (the relay's key changed, and only a click can
  * subscribe again), `off-at-relay`, `old` or `offline`.
@@ -92,11 +92,11 @@ export async function answerChallenge({ id, code }, subscription) {
     return (await register(waiting, subscription, { challengeCode: code })).state === "registered";
 }
 
-/** Removes a pairing here, and its registration at the relay: now, or when the relay can be reached. Returns whether now. */
+/** Removes a pairing here, and its registration at the relay: now, or when the relay can be reached. Returns whether it was removed now. */
 export async function unpair(pairing) {
     const endpoints = pairing.endpoints ?? [];
     const entry = { id: pairing.id, relayURL: pairing.relayURL, relaySecret: pairing.relaySecret, endpoints, at: Date.now() };
-    // Before the request, so that it isn't lost if the page closes now.
+    // Stored before the request, so that it isn't lost if the page closes now.
     if (endpoints.length > 0) {
         await values.update("forgotten", (list = []) => [...list.filter(({ id }) => id !== pairing.id), entry].slice(-forgottenMax));
     }
@@ -104,7 +104,7 @@ export async function unpair(pairing) {
     return unregisterForgotten();
 }
 
-/** Unregisters pairings that were removed. Returns whether none is left. */
+/** Unregisters pairings that were removed. Returns whether none are left. */
 export async function unregisterForgotten() {
     const list = (await values.get("forgotten")) ?? [];
     if (list.length === 0) return true;

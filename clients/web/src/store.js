@@ -1,4 +1,4 @@
-// What page and worker keep: pairings, items and a few values. Changes are announced to the other windows and the worker.
+// What the page and the worker store: pairings, items and a few values. Changes are announced to the other windows and the worker.
 import { Replay } from "./library.js";
 import * as database from "./database.js";
 import { itemsMax, merged, sorted } from "./items.js";
@@ -7,7 +7,7 @@ const channel = globalThis.BroadcastChannel ? new BroadcastChannel("apn-relay") 
 const listeners = new Set();
 if (channel) channel.onmessage = ({ data }) => notify(data);
 
-/** Calls a function with each change: `{ kind }`, which is `pairings`, `items`, `arrived` or `state`. Returns how to end that. */
+/** Calls a function with each change: `{ kind }`, which is `pairings`, `items`, `arrived` or `state`. Returns a function that stops this. */
 export function observe(listener) {
     listeners.add(listener);
     return () => listeners.delete(listener);
@@ -47,7 +47,7 @@ export const pairings = {
 export const items = {
     all: async () => sorted(await database.all("items")),
     get: (key) => database.get("items", key),
-    /** Adds items, or completes those that are there. Keeps the newest; if there is no room, fewer. */
+    /** Adds items, or completes existing ones. Keeps the newest items; fewer if there is no room. */
     async add(list, change = { kind: "items" }) {
         const added = [];
         for (const item of list) {
@@ -87,7 +87,7 @@ export const values = {
 
 const replay = new Replay({ get: values.get, set: values.put });
 
-/** Whether an opened envelope is `fresh`, `stale` or `repeated`; remembers it. One at a time, also among workers and windows. */
+/** Whether an opened envelope is `fresh`, `stale` or `repeated`; remembers it. One at a time, even across workers and windows. */
 export function checkReplay(opened) {
     const check = () => replay.check(opened);
     return globalThis.navigator?.locks ? navigator.locks.request("apn-relay.replay", check) : check();

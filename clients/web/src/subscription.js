@@ -1,7 +1,7 @@
 // How the relay names this browser's subscription.
 import { encodeHex } from "./library.js";
 
-/** The relay's name of a device: the SHA-256 of its endpoint. */
+/** The relay's name for a device: the SHA-256 of its endpoint. */
 export async function deviceOf(endpoint) {
     return encodeHex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(endpoint))));
 }

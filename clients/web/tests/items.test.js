@@ -39,7 +39,7 @@ test("a pairing with a key answers only sealed requests", () => {
     assert.deepEqual(offeredActions(request, { id: "p" }), ["once"]);
     assert.deepEqual(offeredActions({ ...request, isOpened: true }, undefined), []);
     assert.deepEqual(offeredActions({ ...request, eventID: undefined }, { id: "p" }), []);
-    // A readable question, whose reply approves nothing and is readable, too.
+    // A readable question, whose reply approves nothing and is also readable.
     const question = { ...request, actions: ["1", "2", "reject"] };
     assert.deepEqual(offeredActions(question, pairing), ["1", "2", "reject"]);
     assert.deepEqual(offeredActions({ ...question, isSealed: true }, pairing), []);

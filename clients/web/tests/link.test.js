@@ -72,7 +72,7 @@ test("stored keys open and seal, and can't be exported", async () => {
     assert.equal(JSON.stringify(stored).includes(pairing.keys.pairingSecret), false);
 });
 
-/** A browser whose camera shows these codes, one in each picture. */
+/** A browser whose camera shows these codes, one per frame. */
 function browserWithCodes(...codes) {
     const track = { isOn: true, stop: () => (track.isOn = false) };
     return {
@@ -97,7 +97,7 @@ test("the camera is off after a code, after an error, and when nobody wants it a
     const broken = browserWithCodes("no");
     await assert.rejects(begin(broken), /gone/);
     assert.equal(broken.track.isOn, false);
-    // The person may leave while the browser asks for the permission.
+    // The person may leave while the browser is asking for permission.
     const left = browserWithCodes("yes");
     assert.equal(await begin(left, AbortSignal.abort()), undefined);
     assert.equal(left.track.isOn, false);

@@ -1,4 +1,4 @@
-// What Node lacks of a browser. Import it before the page's modules.
+// Browser features that Node lacks. Import it before the page's modules.
 import { webcrypto } from "node:crypto";
 
 globalThis.crypto ??= webcrypto;
@@ -78,7 +78,7 @@ export function forgetAll() {
     for (const { rows } of stores.values()) rows.clear();
 }
 
-/** A relay in place of `fetch`: `answer(path, body)` returns the answer's JSON, `{ status, … }` for errors, or throws. Returns the requests. */
+/** A relay in place of `fetch`: `answer(path, body)` returns the response's JSON, `{ status, … }` for errors, or throws. Returns the requests. */
 export function useRelay(answer) {
     const requests = [];
     globalThis.fetch = async (url, { body } = {}) => {

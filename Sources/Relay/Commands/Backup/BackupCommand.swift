@@ -5,7 +5,7 @@ import StorageSQLite
 
 /// `relay backup` and `relay restore`: a SQLite database as one file.
 enum BackupCommand {
-    /// Writes a backup, also beside a running relay.
+    /// Writes a backup, even while a relay is running.
     static func backUp(
         _ database: DatabaseURL, to path: String, isReplacing: Bool
     ) -> ExitStatus {
@@ -21,9 +21,9 @@ enum BackupCommand {
         }
     }
 
-    /// Makes a backup the database.
+    /// Restores the database from a backup.
     ///
-    /// - Parameter prepare: Called when the backup is open; then files belong to the database's owner.
+    /// - Parameter prepare: Called once the backup is open; makes new files belong to the database's owner.
     static func restore(
         _ database: DatabaseURL, from path: String, isReplacing: Bool,
         prepare: () throws(ConfigurationError) -> Void
@@ -35,11 +35,12 @@ enum BackupCommand {
             return .noInput
         }
         defer { close(backup) }
-        // Without it, the file alone is older, or damaged.
+        // Without its log, the file is outdated or damaged.
         var log = stat()
         if stat(path + "-wal", &log) == 0, log.st_size > 0 {
             StandardError.message(
-                "\(TerminalText.safe(path)) is in use, or a copy without its log: restore a file of relay backup"
+                "\(TerminalText.safe(path)) is in use, or a copy without its log: restore from a file made "
+                    + "by relay backup"
             )
             return .data
         }
@@ -91,7 +92,7 @@ enum BackupCommand {
 
 extension RelayCommand {
     static let backup = RelayCommand(
-        "backup", "Write the SQLite database to a file, also while the relay runs.",
+        "backup", "Write the SQLite database to a file, even while the relay is running.",
         about: """
             Writes everything in the SQLite database, as it is when the command starts, to a new file, checks
             it, and prints what it holds. The relay may go on. Protect the file like the database: it has
@@ -114,7 +115,8 @@ extension RelayCommand {
     }
 
     static let restore = RelayCommand(
-        "restore", "Make a file of relay backup the SQLite database, while the relay is stopped.",
+        "restore",
+        "Restore the SQLite database from a file made by relay backup, while the relay is stopped.",
         about: """
             Checks a backup and makes it the SQLite database. Stop the relay first. An existing database is
             only replaced with --replace, and stays as it is if the backup can't be used. The relay upgrades
@@ -132,7 +134,7 @@ extension RelayCommand {
         return try BackupCommand.restore(
             configuration.database, from: path, isReplacing: call.options.has(.replace)
         ) { () throws(ConfigurationError) in
-            // Root can read the backup, and then creates no file that the service can't open.
+            // After opening the backup as root, so that the command creates no file that the service can't open.
             try DatabaseOwner.become([configuration.database], for: call.command.name)
         }
     }

@@ -11,7 +11,7 @@ enum BlockCommand {
         let digits = options.text(.secretHash)
         guard !options.has(.list) else {
             guard digits == nil, !options.has(.note) else {
-                return usage("--list takes neither a hash nor --note", "block")
+                return usage("--list can't be combined with a hash or --note", "block")
             }
             return list(configuration, isJSON: options.has(.json), style)
         }
@@ -109,7 +109,7 @@ enum BlockCommand {
             "Secret \(hash): already blocked"
                 + (answer.since.map { " since \(Timestamp($0).toTheSecond) UTC" } ?? "") + "\n"
         case .limitReached: ""
-        case .unblocked: "Secret \(hash): no longer blocked. Relays serve it again within a few seconds.\n"
+        case .unblocked: "Secret \(hash): no longer blocked. Relays accept it again within a few seconds.\n"
         case .notBlocked: "Secret \(hash): wasn't blocked\n"
         }
     }

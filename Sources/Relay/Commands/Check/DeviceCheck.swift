@@ -11,7 +11,7 @@ enum DeviceCheck {
     struct Found: Sendable {
         var devices: [Device] = []
         var findings: [CheckFinding]
-        /// What sends to browsers; `nil` if the relay doesn't, or has no key yet.
+        /// Sends to browsers; `nil` if the relay doesn't, or has no key yet.
         var webPush: WebPushProbe?
     }
 
@@ -74,13 +74,13 @@ enum DeviceCheck {
         return findings
     }
 
-    /// The device in findings.
+    /// How findings identify a device.
     static func subject(_ device: Device) -> String {
         let place = device.webPushHost ?? device.environment.rawValue
         return "\(device.maskedToken) \(device.bundleID) \(place)"
     }
 
-    /// The device's preferences without effect.
+    /// The device's preferences that have no effect.
     private static func ignored(_ device: Device, _ zones: TimeZones) -> [CheckFinding] {
         guard let stored = device.details.preferences else { return [] }
         let preferences = DevicePreferences(stored: stored)

@@ -117,7 +117,7 @@ struct SendCheck: Sendable {
             let detail = unreachable.detail.isEmpty ? "" : " (\(unreachable.detail))"
             let name = unreachable.cause.rawValue
             return .fault(
-                PushReason.fault(of: name), .send, subject, "no answer: \(name)\(detail)", status: .failed)
+                PushReason.fault(of: name), .send, subject, "no response: \(name)\(detail)", status: .failed)
         }
     }
 

@@ -5,7 +5,7 @@ import Storage
 struct TimeZoneCheck {
     private let zones = TimeZones()
     private(set) var looked = 0
-    /// Devices with a time zone that isn't known.
+    /// The number of devices with an unknown time zone.
     private(set) var affected = 0
     private var counts: [String: Int] = [:]
 
@@ -45,7 +45,7 @@ struct TimeZoneCheck {
 
     /// The finding; `nil` if all names are known.
     ///
-    /// - Parameter isWhole: Whether all devices were looked at.
+    /// - Parameter isWhole: Whether all devices were checked.
     func finding(isWhole: Bool) -> CheckFinding? {
         guard affected > 0 else { return nil }
         let most = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }

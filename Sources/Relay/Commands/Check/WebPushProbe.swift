@@ -14,7 +14,7 @@ struct WebPushProbe: Sendable {
         settings = configuration.senderSettings
     }
 
-    /// Sends a payload to a device, and says what the push service answered.
+    /// Sends a payload to a device and reports the push service's response.
     func send(
         _ payload: [UInt8], to device: Device, _ subject: String, on loop: EventLoop
     ) async -> CheckFinding {
@@ -54,10 +54,10 @@ struct WebPushProbe: Sendable {
             return .fault(fault, .send, subject, text, status: .failed, advice: advice)
         case .unreachable(let unreachable):
             return .fault(
-                .noAnswer, .send, subject, "no answer: \(unreachable.cause.rawValue)", status: .failed,
+                .noAnswer, .send, subject, "no response: \(unreachable.cause.rawValue)", status: .failed,
                 advice: "Check that this machine can connect to the push service, and RELAY_WEBPUSH_HOSTS.")
         }
     }
 
-    private static let subscribeAnew = "The browser must subscribe anew: open the page."
+    private static let subscribeAnew = "The browser must subscribe again: open the page."
 }

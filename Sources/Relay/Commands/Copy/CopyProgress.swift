@@ -6,8 +6,9 @@ struct CopyProgress: Sendable {
     private var shown: (progress: TransferProgress, at: ContinuousClock.Instant)?
     private var began: (progress: TransferProgress, at: ContinuousClock.Instant)?
 
-    /// How often a terminal and a file are updated.
+    /// How often the bar on a terminal is updated.
     private static let terminalInterval: Duration = .milliseconds(100)
+    /// How often a line is written elsewhere.
     private static let lineInterval: Duration = .seconds(10)
     private static let barWidth = 24
 
@@ -42,7 +43,7 @@ struct CopyProgress: Sendable {
 
     /// One line, without its line break.
     static func line(_ progress: TransferProgress, rate: Int?, bar: Bool) -> String {
-        // A relay that still runs adds rows.
+        // A relay that is still running adds rows.
         let total = max(progress.total, progress.done)
         let share = total == 0 ? 1 : Double(progress.done) / Double(total)
         var parts = [pad(progress.stage.rawValue, 9), pad(progress.table, 19)]

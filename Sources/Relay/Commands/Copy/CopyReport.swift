@@ -23,7 +23,7 @@ enum CopyReport {
             "\(places.target) already has \(rows(count)) in \(table). Copy into an empty database."
         case .otherSource:
             """
-            \(places.target) holds an unfinished copy of another database.
+            \(places.target) contains an unfinished copy of another database.
             Finish that copy with its own --from, or delete \(places.target) and start again.
             """
         case .differs(let differences): differs(differences, places)

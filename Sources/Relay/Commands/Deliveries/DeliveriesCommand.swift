@@ -5,7 +5,7 @@ import Storage
 
 /// `relay deliveries`: shows a secret's delivery log, and optionally follows it.
 enum DeliveriesCommand {
-    /// Asks for the secret if necessary, and prints.
+    /// Asks for the secret if necessary, and prints the log.
     static func run(
         _ configuration: InspectionConfiguration, _ options: CommandOptions, _ style: OutputStyle
     ) -> ExitStatus {
@@ -32,7 +32,7 @@ enum DeliveriesCommand {
         let style: OutputStyle
         var view: DeliveryView
 
-        /// Shows the latest rows, oldest first, then new ones, until the reader is gone.
+        /// Shows the latest rows, oldest first, then new ones, until nothing reads the output any more.
         consuming func run(showing limit: Int) async throws(StorageError) -> ExitStatus {
             let rows = try await storage.newestDeliveries(of: key, count: max(limit, LogFollower.window))
             var follower = LogFollower(seen: rows)
@@ -85,7 +85,7 @@ struct DeliveryView: Sendable {
         tokens = Dictionary(devices.map { ($0.id, $0.maskedToken) }, uniquingKeysWith: { $1 })
     }
 
-    /// Whether the row's device is known, or the row names none.
+    /// Whether the row's device is known; true if the row has none.
     func knowsDevice(of row: Delivery) -> Bool { row.deviceID.map { tokens[$0] != nil } ?? true }
 
     /// A table as text, newest first.
@@ -93,12 +93,12 @@ struct DeliveryView: Sendable {
         Self.head(key) + table(rows).text(style)
     }
 
-    /// The heading above rows that are still to come.
+    /// The heading for rows that are printed later.
     func heading(of key: SecretKey, _ style: OutputStyle) -> String {
         Self.head(key) + table([]).text(style)
     }
 
-    /// Rows to print below that heading.
+    /// Rows to print below the heading.
     func rows(_ rows: [Delivery], _ style: OutputStyle) -> String { table(rows).rowsText(style) }
 
     /// One JSON object with all rows.

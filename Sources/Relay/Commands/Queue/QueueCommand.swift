@@ -2,7 +2,7 @@ import Network
 import Programs
 import Storage
 
-/// `relay queue`: lists queued pushes, of one secret or of all.
+/// `relay queue`: lists the queued pushes of one secret or of all.
 enum QueueCommand {
     /// Reads a page of the queue and prints it.
     static func run(

@@ -49,9 +49,9 @@ struct QueueReport: Sendable {
 
     private var summary: String {
         let subject = secretHash.map { " of secret \($0)" } ?? ""
-        guard waiting > 0 else { return "No push\(subject) waits\n" }
+        guard waiting > 0 else { return "No push\(subject) is waiting\n" }
         let count = (waitingMayBeMore ? "At least " : "") + CopyProgress.grouped(waiting)
-        let words = waiting == 1 ? "1 push\(subject) waits" : "\(count) pushes\(subject) wait"
+        let words = waiting == 1 ? "1 push\(subject) is waiting" : "\(count) pushes\(subject) are waiting"
         let due = firstDue.map {
             $0 > now
                 ? "the next is due \(Self.moment($0, now))"

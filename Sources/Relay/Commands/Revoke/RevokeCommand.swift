@@ -95,9 +95,9 @@ private struct RevokeTask: Sendable {
 
 extension RelayCommand {
     static let revoke = RelayCommand(
-        "revoke", "Remove everything a secret has: devices, queued pushes, history, schedules.",
+        "revoke", "Remove all of a secret's data: devices, queued pushes, history, schedules.",
         about: """
-            Removes everything a secret has: devices, queued pushes, receipts, history, schedules, replies
+            Removes all of a secret's data: devices, queued pushes, receipts, history, schedules, replies
             and access tokens. It first shows what it will remove and asks for confirmation. The delivery log
             and a block stay. If a running relay uses the SQLite file, the command sends the request to its
             RELAY_ADMIN_LISTEN. A second run finds nothing to remove. With --secret-hash it removes the rows of

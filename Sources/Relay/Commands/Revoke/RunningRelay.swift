@@ -2,7 +2,7 @@ import Network
 import Storage
 import WebClient
 
-/// The relay that runs on a database, reached through its admin listener.
+/// The relay that is running on a database, reached through its admin listener.
 enum RunningRelay {
     /// Requests a database change and returns the response body, or why it failed.
     static func ask(

@@ -2,9 +2,9 @@ import JSON
 import Programs
 import Storage
 
-/// `relay schedules`: lists what is scheduled, of one secret or of all, or cancels a schedule.
+/// `relay schedules`: lists the schedules of one secret or of all, or cancels a schedule.
 enum SchedulesCommand {
-    /// Reads a page and prints it, or cancels.
+    /// Reads a page and prints it, or cancels a schedule.
     static func run(
         _ configuration: InspectionConfiguration, _ options: CommandOptions, _ style: OutputStyle
     ) -> ExitStatus {
@@ -37,7 +37,7 @@ enum SchedulesCommand {
     ) throws(ExitStatus) -> ExitStatus {
         guard !options.has(.limit), !options.has(.after) else {
             StandardError.message(
-                "--cancel takes neither --limit nor --after. " + RelayCommand.table.hint("schedules"))
+                "--cancel can't be combined with --limit or --after. " + RelayCommand.table.hint("schedules"))
             return .usage
         }
         let subject = try SecretSubject(configuration, options, of: "schedules")
@@ -59,7 +59,7 @@ extension Storage {
         var found: [Schedule] = []
         var next = cursor
         repeat {
-            // One more than is shown tells whether there is another page.
+            // Reads one more than shown to find out whether there is another page.
             let page = try await schedules(after: next, limit: limit + 1)
             found += page.schedules.filter { $0.kind == .schedule }
             next = page.next

@@ -2,7 +2,7 @@ import JSON
 import Programs
 import Storage
 
-/// The secret that a command changes something of.
+/// The secret whose rows a command changes.
 enum SecretSubject: Sendable {
     /// All rows of a secret.
     case secret(Secret, SecretKey)

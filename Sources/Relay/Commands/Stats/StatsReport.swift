@@ -32,7 +32,7 @@ struct StatsReport: Sendable, Equatable {
                 .sorted { ($1.count, $0.reason) < ($0.count, $1.reason) }
         }
 
-        /// Adds counts; the number of different reasons is limited.
+        /// Adds counts; the number of distinct reasons is limited.
         mutating func add(_ tally: DeliveryTally) {
             events += tally.events
             sent += tally.sent
@@ -81,7 +81,8 @@ struct StatsReport: Sendable, Equatable {
             "\(CopyProgress.grouped(number)) \(word)\(number == 1 ? "" : "s")"
         }
         let secrets = key == nil ? " of \(counted(now.secrets, "secret"))" : ""
-        let waiting = now.waiting == 1 ? "1 push waits" : "\(CopyProgress.grouped(now.waiting)) pushes wait"
+        let waiting =
+            now.waiting == 1 ? "1 push waiting" : "\(CopyProgress.grouped(now.waiting)) pushes waiting"
         return "Now: \(counted(now.devices, "device"))\(secrets); \(waiting)"
     }
 

@@ -6,7 +6,7 @@ enum TenantSort: String, CaseIterable, Sendable {
     case waiting
     case lastUsed = "last-used"
 
-    /// A tenant's value of the sort key.
+    /// A tenant's value for the sort key.
     func value(of tenant: Tenant) -> Int64 {
         switch self {
         case .devices: Int64(tenant.devices)

@@ -4,7 +4,7 @@ import Storage
 
 /// `relay tokens`: lists a secret's access tokens, or revokes one.
 enum TokensCommand {
-    /// Reads the tokens and prints them, or revokes.
+    /// Reads the tokens and prints them, or revokes one.
     static func run(
         _ configuration: InspectionConfiguration, _ options: CommandOptions, _ style: OutputStyle
     ) -> ExitStatus {

@@ -11,28 +11,28 @@ struct ActivityContent: Sendable {
     let serverID: String?
     /// `content-state`: defined by the app; the relay doesn't interpret it.
     let state: JSON.Object
-    /// `attributes` of a start; `nil` for the default, which names the session.
+    /// `attributes` of a start; `nil` for the default, which contains the IDs of the session and its server.
     let attributes: JSON.Object?
     /// The alert's title.
     let title: String
     /// The alert's text.
     let body: String
-    /// When it arrived.
+    /// When the event arrived.
     var at: EpochMilliseconds = 0
 
     /// A push's alert.
     enum Alert: Hashable, Sendable {
         case none
         case silent
-        /// Whether it has a sound, because it replaces the device's notification.
+        /// An alert with this sound, because it replaces the device's notification.
         case sound(String)
     }
 
-    /// The payload of a push, at most ``Notification/payloadBytesMax`` bytes if ``sizeMax`` isn't more.
+    /// The payload of a push, at most ``Notification/payloadBytesMax`` bytes if ``sizeMax`` isn't larger.
     ///
     /// - Parameters:
     ///   - target: The token with this push's timestamp.
-    ///   - time: When it is sent, in milliseconds.
+    ///   - time: When the push is sent, in milliseconds.
     func payload(
         _ plan: ActivityPlan, to target: PushToken, _ alert: Alert, at time: EpochMilliseconds
     ) -> [UInt8] {
@@ -104,10 +104,10 @@ struct ActivityContent: Sendable {
     }
 }
 
-/// A state that waits for its turn.
+/// A state that is waiting for its turn.
 struct DeferredState: Sendable {
     let key: SecretKey
-    /// For the delivery log.
+    /// The event's content, for the delivery log.
     let content: any PushContent
     var activity: ActivityContent
 }

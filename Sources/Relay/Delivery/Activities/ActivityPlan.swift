@@ -15,11 +15,11 @@ struct ActivityPlan: Hashable, Sendable {
     let priority: Priority
     /// How long APNs stores the push.
     let timeToLive: Duration
-    /// How long after the push the state is outdated; `nil` for never.
+    /// How long after the push the state becomes outdated; `nil` for never.
     var staleAfter: Duration?
     /// How long after the push the system removes the activity from the lock screen; `nil` lets the system choose.
     var dismissAfter: Duration?
-    /// Whether it lights up the screen.
+    /// Whether the push lights up the screen.
     var alerts = false
 
     /// The plan for an event's type on a device that shows the session, or on one that doesn't yet.
@@ -56,10 +56,10 @@ struct ActivityPlan: Hashable, Sendable {
     }
 }
 
-/// The newest states that wait until their sessions' activities may get progress again.
+/// The newest states that are waiting until their sessions' activities may get progress again.
 ///
-/// Kept only in memory, because a newer state follows or the session ends. Bounded: further sessions' states are
-/// dropped.
+/// States are kept only in memory, because a newer state follows or the session ends. The memory is bounded: states of
+/// further sessions are dropped.
 final class DeferredStates<State: Sendable>: Sendable {
     /// A session of a secret.
     struct Session: Hashable, Sendable {
@@ -80,7 +80,7 @@ final class DeferredStates<State: Sendable>: Sendable {
         self.capacity = capacity
     }
 
-    /// Stores a state unless it already has a newer one of the session; returns true if the caller must take it later.
+    /// Stores a state unless the session already has a newer one; returns true if the caller must take it later.
     ///
     /// - Parameter time: When the state arrived, in milliseconds.
     func keep(_ state: State, of session: Session, at time: Int64) -> Bool {

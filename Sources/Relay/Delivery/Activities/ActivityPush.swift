@@ -13,11 +13,11 @@ struct ActivityPush {
 }
 
 extension ActivityContent {
-    /// The pushes of a state to the activities whose turn it is.
+    /// Creates the pushes of a state to the activities whose turn it is.
     ///
     /// - Parameters:
-    ///   - recipients: The secret's devices, whose preferences decide about alerts.
-    ///   - replacing: The IDs of devices whose notification the push replaces.
+    ///   - recipients: The secret's devices, whose preferences determine the alerts.
+    ///   - replacing: The IDs of the devices whose notification the push replaces.
     func pushes(
         _ turn: ActivityTurn, _ recipients: Recipients, replacing: Set<String> = [], on services: LoopServices
     ) -> [ActivityPush] {

@@ -17,8 +17,8 @@ extension [String] {
 extension String {
     /// The text if its escaped size is at most `count` bytes, otherwise as much of its start as leaves room for `…`.
     ///
-    /// It is cut between two characters (extended grapheme clusters). If not even one fits, only `…` is left; a
-    /// text no longer than that is kept.
+    /// The text is cut between two characters (extended grapheme clusters). If not even one character fits, the result
+    /// is just `…`; a text that is no longer than `…` is kept.
     func shortened(toEscaped count: Int) -> String {
         let ellipsis = "…"
         guard JSON.Writer.escapedCount(self) > max(count, ellipsis.utf8.count) else { return self }

@@ -3,8 +3,8 @@ import Network
 
 /// Whether APNs accepts the configured apps' pushes, judged by its latest responses; shown in `/ready` and the metrics.
 ///
-/// Each app is judged separately in each environment. Only apps that the operator named are judged: where any bundle ID
-/// may register, APNs rejects IDs that strangers invent, which doesn't indicate a fault of this relay.
+/// Each app is judged separately in each environment. Only apps that the operator configured are judged: where any
+/// bundle ID may register, APNs rejects IDs that strangers invent, which doesn't indicate a fault in this relay.
 final class APNsHealth: Sendable {
     /// A key in an environment, with its own connections.
     struct Destination: Hashable, Sendable {
@@ -43,18 +43,18 @@ final class APNsHealth: Sendable {
 
     fileprivate struct State: Sendable {
         var apps: Apps
-        /// Answers for configured apps only.
+        /// The latest answers, for configured apps only.
         var answers: [Target: Answer] = [:]
     }
 
     private let state: Lock<State>
 
-    /// Starts with nothing known about these apps.
+    /// Creates a value that knows nothing about these apps yet.
     init(_ apps: Apps) {
         state = Lock(State(apps: apps))
     }
 
-    /// The apps that are judged, which are those that the relay pushes to.
+    /// The apps that the relay pushes to and that are judged.
     var apps: Apps { state.withLock { $0.apps } }
 
     /// Records that APNs rejected a push for a reason that only the operator can fix.
@@ -67,7 +67,7 @@ final class APNsHealth: Sendable {
         state.withLock { $0.note(.accepted, of: target) }
     }
 
-    /// Replaces the apps; keeps the state of those that remain.
+    /// Replaces the apps; keeps the state of apps that remain.
     func use(_ apps: Apps) {
         state.withLock { state in
             state.apps = apps
@@ -77,10 +77,10 @@ final class APNsHealth: Sendable {
 
     /// The fault that prevents the relay from pushing to all of its apps; `nil` if at least one app may work.
     ///
-    /// One app's bad key must not take the relay out of service for the others, and sandbox errors must not
-    /// take out one that delivers in production. A key is therefore at fault only if one of its apps is and
-    /// APNs accepts none of them. An app's state is its production response, or its sandbox response until
-    /// production has responded. A key without responses counts as working.
+    /// One app's bad key must not take the relay out of service for other apps, and sandbox errors must not take out a
+    /// relay that delivers in production. A key is therefore at fault only if one of its apps is and APNs accepts none
+    /// of them. An app's state is its latest production response or, until production has responded, its latest sandbox
+    /// response. A key without responses counts as working.
     func fault(at now: MonotonicTime = .current) -> String? {
         state.withLock { state in
             var first: String?
@@ -147,7 +147,7 @@ extension APNsHealth.State {
 }
 
 extension Apps {
-    /// Whether the operator named the app and this key is used for it in this environment.
+    /// Whether the operator configured the app and this key is used for it in this environment.
     fileprivate func has(_ target: APNsHealth.Target) -> Bool {
         guard configuredBundleIDs.contains(target.bundleID), let app = self[target.bundleID] else {
             return false

@@ -36,7 +36,7 @@ struct Attempt: Hashable, Sendable {
         environment = registeredEnvironment
     }
 
-    /// The same push to the other environment; `nil` if it was tried already or isn't allowed.
+    /// The same push to the other environment; `nil` if that has been tried already or isn't allowed.
     func inOtherEnvironment(after reason: Reason.Documented) -> Attempt? {
         guard mayChangeEnvironment, reasonElsewhere == nil else { return nil }
         var next = self
@@ -45,7 +45,7 @@ struct Attempt: Hashable, Sendable {
         return next
     }
 
-    /// The same push with a new provider token; `nil` if it was tried already.
+    /// The same push with a new provider token; `nil` if that has been tried already.
     func withNewToken() -> Attempt? {
         guard !hasRenewedToken else { return nil }
         var next = self

@@ -10,15 +10,15 @@ import WebPush
 /// Confined to its loop.
 final class AttemptRunner {
     private let services: LoopServices
-    /// Changes a push for another environment; `nil` if pushes are the same in both.
+    /// Adapts a push to another environment; `nil` if pushes are the same in both.
     private let adapt: ((APNs.Push, Environment) -> APNs.Push)?
     private var report = OutcomeReport()
     private var webPushReport = WebPushReport()
     private var messages = WebPushMessages()
-    /// Whether a caller waits for the pushes; otherwise none is resent.
+    /// Whether a caller is waiting for the pushes; otherwise none is resent.
     var isAwaited = true
 
-    /// A runner without pushes.
+    /// Creates a runner without pushes.
     init(on services: LoopServices, adapting adapt: ((APNs.Push, Environment) -> APNs.Push)? = nil) {
         self.services = services
         self.adapt = adapt
@@ -77,7 +77,7 @@ final class AttemptRunner {
         func fail(_ reason: String) {
             completion(.failed(OutcomePolicy.Failure(reason: reason)), subject)
         }
-        // The page must subscribe again, as after this response of a push service.
+        // The page must subscribe again, as it must after a push service gives this reason.
         guard let key = keys[route.device.keyID] else {
             return fail(WebPush.Reason.vapidPkHashMismatch.rawValue)
         }

@@ -19,6 +19,6 @@ enum KnownReasons {
 
     private static let numbers = Dictionary(uniqueKeysWithValues: words.enumerated().map { ($1, $0) })
 
-    /// The index of a value in ``words``; ``other``'s if it isn't listed.
+    /// The index of a value in ``words``; the index of ``other`` if the value isn't listed.
     static func number(of word: String) -> Int { numbers[word] ?? 0 }
 }

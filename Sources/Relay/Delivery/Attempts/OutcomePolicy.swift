@@ -5,7 +5,7 @@ import Storage
 enum OutcomePolicy {
     /// The next step.
     enum Step: Hashable, Sendable {
-        /// Send it again immediately.
+        /// Send the push again immediately.
         case sendAgain(Attempt)
         case end(PushEnd)
     }
@@ -18,7 +18,7 @@ enum OutcomePolicy {
         var cause: Cause
         /// The minimum delay that APNs asked for, in seconds.
         var after: Int?
-        /// Who must fix it, if someone must.
+        /// Who must fix the cause, if someone must.
         var fault: Fault?
 
         /// Why APNs didn't accept the push.
@@ -40,16 +40,16 @@ enum OutcomePolicy {
         var reason: String
         /// Removes the registration unless its `updated_at` is later than this (`Storage.remove`); `nil` keeps it.
         var removeIfNotUpdatedAfter: EpochMilliseconds?
-        /// Who must fix it, unless the device is the cause.
+        /// Who must fix the cause, unless the cause is the device.
         var fault: Fault?
     }
 
-    /// A failure that affects other pushes too until someone fixes it; logged at error level.
+    /// A failure that affects other pushes as well until someone fixes it; logged at error level.
     enum Fault: Hashable, Sendable {
         /// The operator's key, team, topic or environment is wrong; also shown in `/ready`.
         case configuration
-        /// Either the same, or the device's registration named an app that the key isn't for; the operator
-        /// configured neither.
+        /// Either the operator's configuration is wrong, or the key isn't for the registration's app; the operator
+        /// didn't configure that app.
         case unconfiguredApp
         /// A bug: the program sent something it should never send.
         case program
@@ -74,8 +74,8 @@ enum OutcomePolicy {
     }
 
     private static func step(after rejection: Rejection, of attempt: Attempt) -> Step {
-        // The status suffices for a 429 or 5xx: the push may be accepted later. So may one whose connection was closed
-        // as idle, which says nothing about the push.
+        // For a 429 or 5xx the status suffices: the push may be accepted later. The same goes for a push whose
+        // connection was closed as idle, which says nothing about the push.
         let isIdle = rejection.reason?.documented == .idleTimeout
         if rejection.status == 429 || 500...599 ~= rejection.status || isIdle {
             let cause: RetryLater.Cause = rejection.status == 429 ? .tooMany : .server
@@ -95,7 +95,7 @@ enum OutcomePolicy {
         case .badEnvironmentKeyIdInToken?:
             return wrongEnvironment(.badEnvironmentKeyIdInToken, attempt)
         case .deviceTokenNotForTopic?:
-            // With the operator's default topic, a wrong default would remove every device.
+            // If the operator's default topic were wrong, this would remove every device that uses it.
             if !attempt.isTopicDefault { failure.removeIfNotUpdatedAfter = beforeSending(attempt) }
         case .invalidProviderToken? where !attempt.isTopicConfigured:
             // Apple also uses this reason for another team's app, which a new token wouldn't fix.
@@ -114,7 +114,7 @@ enum OutcomePolicy {
             .methodNotAllowed?:
             failure.fault = .program
         case .badCertificate?, .badCertificateEnvironment?, .forbidden?:
-            // A fault of the key or its permissions, if the operator named the app.
+            // The key or its permissions are at fault if the operator configured the app.
             failure.fault = configurationFault(attempt)
         case .idleTimeout?, .tooManyProviderTokenUpdates?, .tooManyRequests?, .internalServerError?,
             .serviceUnavailable?,
@@ -127,7 +127,7 @@ enum OutcomePolicy {
 
     /// The step after a rejection that can mean a wrong environment.
     ///
-    /// The registered environment's reason counts, because the other environment was only a guess.
+    /// The registered environment's reason is reported, because the other environment was only a guess.
     private static func wrongEnvironment(_ reason: Reason.Documented, _ attempt: Attempt) -> Step {
         if let next = attempt.inOtherEnvironment(after: reason) { return .sendAgain(next) }
         var failure = Failure(reason: (attempt.reasonElsewhere ?? reason).name)
@@ -140,18 +140,18 @@ enum OutcomePolicy {
             // environment.
             break
         default:
-            // The key is valid in neither environment, or not in the only allowed one.
+            // The key is valid in neither environment, or isn't valid in the only allowed one.
             failure.fault = fault(attempt)
         }
         return .end(.failed(failure))
     }
 
-    /// The operator's fault, unless it only shows in an environment that no registration named.
+    /// The operator's fault, unless the failure occurred in an environment other than the registered one.
     private static func configurationFault(_ attempt: Attempt) -> Fault? {
         attempt.environment == attempt.registeredEnvironment ? fault(attempt) : nil
     }
 
-    /// Classifies `InvalidProviderToken`, which Apple also returns to a valid key for another team's app.
+    /// Classifies `InvalidProviderToken`, which Apple also returns if a valid key is used for another team's app.
     ///
     /// Where any bundle ID may register, a stranger may have chosen that app.
     private static func fault(_ attempt: Attempt) -> Fault {
@@ -160,8 +160,8 @@ enum OutcomePolicy {
 
     /// The latest `updated_at` of a registration that APNs' report of an invalid token covers.
     ///
-    /// APNs says since when the token is invalid; registrations after this push was sent are new regardless.
-    /// Without a timestamp only registrations older than the push are removed.
+    /// APNs reports since when the token has been invalid; registrations made after this push was sent are new
+    /// regardless. Without a timestamp, a registration is removed only if it is older than the push.
     private static func goneSince(_ rejection: Rejection, _ attempt: Attempt) -> EpochMilliseconds {
         min(rejection.timestamp ?? .max, beforeSending(attempt))
     }

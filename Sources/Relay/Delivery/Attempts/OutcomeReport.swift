@@ -14,7 +14,7 @@ struct OutcomeReport {
     private var faults: [Failure: (count: Int, whose: OutcomePolicy.Fault)] = [:]
     private var unreachable: [Failure: (count: Int, detail: String)] = [:]
     private var accepted: Set<APNsHealth.Target> = []
-    /// The target of the latest accepted push; usually the same as the previous one's.
+    /// The target of the latest accepted push; usually, the next accepted push has the same one.
     private var lastAccepted: APNsHealth.Target?
 
     /// Records an outcome and the step that follows.

@@ -4,14 +4,14 @@ import APNs
 ///
 /// Rare cases are indirect, because large payloads would be copied with every push.
 enum PushEnd: Hashable, Sendable {
-    /// APNs accepted it; `storeEnvironment` is set if the other environment did.
+    /// APNs accepted the push; `storeEnvironment` is the environment to store if it was the other one.
     case sent(apnsID: String?, storeEnvironment: Environment?)
-    /// APNs can't accept it now: retry after a back-off, no sooner than APNs asked.
+    /// APNs can't accept the push now; retry after a back-off, no sooner than APNs asked.
     indirect case retryLater(OutcomePolicy.RetryLater)
-    /// It failed.
+    /// The push failed permanently.
     indirect case failed(OutcomePolicy.Failure)
-    /// It should have been resent immediately, but no caller waits for it any more.
+    /// The push should have been resent immediately, but no caller is waiting for it any more.
     case unfinished
-    /// The relay no longer pushes to its app.
+    /// The relay no longer pushes to the push's app.
     case unknownApp
 }

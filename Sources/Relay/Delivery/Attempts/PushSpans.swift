@@ -5,26 +5,26 @@ import WebPush
 
 /// The spans of a push's attempts.
 ///
-/// A class, so that a push without them carries only a pointer. Confined to its loop.
+/// This is a class so that a push without spans carries only a pointer. Confined to its loop.
 final class PushSpans {
     let recorder: SpanRecorder
-    /// Attempts so far, including those before the push was queued.
+    /// The number of attempts so far, including those before the push was queued.
     private var attempts: Int
     private var begun: SpanRecorder.Begun?
 
-    /// The spans of a push that was attempted this often.
+    /// Creates the spans of a push that has been attempted this often.
     init(_ recorder: SpanRecorder, attempts: Int = 0) {
         self.recorder = recorder
         self.attempts = attempts
     }
 
-    /// An attempt begins.
+    /// Records that an attempt begins.
     func begin() {
         begun = recorder.begin()
         attempts += 1
     }
 
-    /// An attempt at APNs ended.
+    /// Records that an attempt at APNs ended.
     func end(_ push: APNs.Push, _ outcome: APNs.Outcome, _ environment: Environment) {
         var details = details(of: push, .apns)
         details.append(.note("environment", environment.rawValue))
@@ -39,7 +39,8 @@ final class PushSpans {
         }
     }
 
-    /// An attempt at a push service ended; tenants choose hosts that the relay doesn't know, so those aren't named.
+    /// Records that an attempt at a push service ended; hosts that the relay doesn't know are left out, because tenants
+    /// choose them.
     func end(_ push: APNs.Push, _ outcome: WebPush.Outcome, _ service: PushService, host: String) {
         var details = details(of: push, .webpush)
         if service != .other { details.append(.note("server.address", host)) }

@@ -3,11 +3,11 @@ import Network
 import Programs
 import Storage
 
-/// Rows that become due, such as queued pushes: claims them under leases and sends them.
+/// Claims rows that become due, such as queued pushes, under leases and sends them.
 ///
 /// Confined to the loop of its ``DueWorker``.
 protocol DueWork: AnyObject {
-    /// Rings when rows become due early.
+    /// Wakes the worker when rows become due before its next poll.
     var alarm: DueAlarm { get }
     /// The minimum time between two polls, so that rows due at about the same time share a claim.
     var lookPause: Duration { get }
@@ -36,22 +36,22 @@ protocol DueWork: AnyObject {
     /// Sends claimed rows as far as there is room, then calls ``DueWorker/sent()``.
     func send()
 
-    /// Releases the claimed rows that aren't being sent yet, because the worker stops.
+    /// Releases the claimed rows that aren't being sent yet, because the worker is stopping.
     func giveBackAll()
 }
 
-/// Claims rows when they become due, and has them sent.
+/// Claims rows when they become due and has them sent.
 ///
-/// Confined to its loop, one per process for each kind of rows; several processes share a table by claiming
-/// from it. When stopped, it releases the rows that it hasn't begun to send; rows of a dead process become
-/// available when their leases expire.
+/// Confined to its loop. Each process has one worker per kind of row; several processes share a table by claiming rows
+/// from it. When stopped, it releases the rows that it hasn't begun to send; rows of a dead process become available
+/// when their leases expire.
 final class DueWorker {
     /// Whether rows can be claimed now.
     enum Look {
         case claim
-        /// Not before this time.
+        /// Rows can't be claimed before this time.
         case later(EpochMilliseconds)
-        /// There is no room; ``sent()`` says when there is.
+        /// There is no room; a call to ``sent()`` reports when there is.
         case full
     }
 
@@ -63,7 +63,7 @@ final class DueWorker {
         var mayHaveMore = false
     }
 
-    /// Its rows.
+    /// The rows to claim and send.
     let work: any DueWork
     private let services: LoopServices
     private var timer: Timer?
@@ -78,7 +78,7 @@ final class DueWorker {
     private var stopTimer: Timer?
     private var onStopped: CheckedContinuation<Void, Never>?
 
-    /// A worker on its services' loop; idle until ``start()``.
+    /// Creates a worker on its services' loop; idle until ``start()``.
     init(_ work: any DueWork, on services: LoopServices) {
         self.work = work
         self.services = services
@@ -89,7 +89,7 @@ final class DueWorker {
 
     // MARK: Lifecycle
 
-    /// Claims due rows now, and others as they become due.
+    /// Claims due rows now, and other rows as they become due.
     func start() {
         timer = Timer(on: services.loop) { [unowned self] in look() }
         let loop = services.loop
@@ -99,8 +99,7 @@ final class DueWorker {
         look()
     }
 
-    /// Stops claiming, releases the rows that it hasn't begun to send, and waits for the others until the
-    /// deadline.
+    /// Stops claiming, releases the rows that it hasn't begun to send, and waits until the deadline for the others.
     func stop(within deadline: Duration) async {
         isStopping = true
         work.alarm.onEarlier(nil)
@@ -147,7 +146,7 @@ final class DueWorker {
         case .claim where !isClaiming:
             claim(at: now, moment)
         case .claim, .full:
-            // Continues when the claim ends or the rows being sent are done.
+            // Polling continues when the claim ends or the rows being sent are done.
             mayHaveMore = true
             checkAgain()
             work.send()
@@ -191,7 +190,7 @@ final class DueWorker {
         if let time = work.nextCheck { look(at: time) }
     }
 
-    /// Claims more, if more may be due, because there may be room again.
+    /// Claims more rows if more may be due, because there may be room again.
     func sent() {
         if mayHaveMore, !isClaiming, !isStopping, work.isWorthClaiming { look() }
         stoppedIfIdle()

@@ -1,7 +1,7 @@
 import Network
 import Storage
 
-/// The scheduled sends: stores them, wakes the worker, and counts their outcomes.
+/// Stores the scheduled sends, wakes the worker, and counts their outcomes.
 final class ScheduleQueue: Sendable {
     /// The outcome of an occurrence; the raw value is shown by lists, logs and metrics.
     enum Outcome: String, CaseIterable, Sendable {
@@ -13,7 +13,7 @@ final class ScheduleQueue: Sendable {
         case failed
         /// There was no device to send it to.
         case noDevices = "no_devices"
-        /// It was too late.
+        /// The occurrence was too late.
         case skipped
         /// The operator has blocked the secret.
         case blocked
@@ -27,9 +27,9 @@ final class ScheduleQueue: Sendable {
     enum Postponement: String, CaseIterable, Sendable {
         /// The secret sends too many events.
         case rateLimited = "rate_limited"
-        /// The relay has too many pushes in flight, or another one is sending it.
+        /// The relay has too many pushes in flight, or another relay is sending the occurrence.
         case overloaded
-        /// The database doesn't answer.
+        /// The database isn't responding.
         case storage
     }
 
@@ -48,7 +48,7 @@ final class ScheduleQueue: Sendable {
     /// Wakes the worker for schedules that it would otherwise send late.
     let alarm = DueAlarm()
 
-    /// The schedules of a database.
+    /// Creates a queue for a database's schedules.
     init(storage: any ScheduleStorage) {
         self.storage = storage
     }

@@ -7,11 +7,11 @@ struct DeviceResult: Sendable, Equatable {
     enum Status: Sendable, Equatable {
         /// APNs accepted the push with this identifier.
         case sent(apnsID: String)
-        /// It is stored and will be sent later; `reason` says why.
+        /// The push is stored and will be sent later; `reason` says why.
         case queued(reason: String)
-        /// It failed: APNs' reason or one of the relay's, at most ``Bounds/reasonBytesMax`` bytes.
+        /// The push failed; `reason` is APNs' or the relay's, at most ``Bounds/reasonBytesMax`` bytes.
         case failed(reason: String)
-        /// The device's preferences suppress it.
+        /// The device's preferences suppress the push.
         case muted
     }
 
@@ -27,19 +27,19 @@ struct DeviceResult: Sendable, Equatable {
     /// The push's effect on a Live Activity, if it goes to one.
     var activity: ActivityEvent?
 
-    /// Whether it failed only because it couldn't be stored to be sent later.
+    /// Whether the push failed only because it couldn't be stored to be sent later.
     var isUnstored: Bool {
         guard case .failed(let reason) = status else { return false }
         return reason == FailureReason.queueUnavailable || reason == FailureReason.queueFull
     }
 }
 
-/// The results of an event's pushes to Live Activities, counted separately from those to devices.
+/// The results of an event's pushes to Live Activities, counted separately from pushes to devices.
 struct ActivityCounts: Sendable, Equatable {
     var sent = 0
     var queued = 0
     var failed = 0
-    /// Activities that get the state later, unless a newer one comes first.
+    /// The number of activities that get the state later, unless a newer state comes first.
     var held = 0
 }
 

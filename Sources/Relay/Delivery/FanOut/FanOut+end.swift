@@ -33,7 +33,7 @@ extension FanOut {
                 unsent.append((index, row(push, index, attempts: 1, dueAt: due), retry.reason))
             }
         }
-        // Both run at once, because the caller has already waited for the whole deadline.
+        // Both run concurrently, because the caller has already waited until the deadline.
         let leasedRows = inFlight.map { PushQueue.Addressed(push: $0.push, device: devices[$0.index]) }
         let unsentRows = unsent.map { PushQueue.Addressed(push: $0.push, device: devices[$0.index]) }
         let key = key
@@ -92,7 +92,7 @@ extension FanOut.Phase {
 }
 
 extension DeviceResult.Status {
-    /// The result of a push that was to be stored for this reason.
+    /// The result of a push that should have been stored for this reason.
     fileprivate init(_ result: PushQueue.Result, reason: String) {
         self =
             switch result {

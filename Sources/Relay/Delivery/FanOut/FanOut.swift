@@ -3,41 +3,43 @@ import Network
 import Programs
 import Storage
 
-/// The pushes of one event: sends them to all devices concurrently, within limits, and collects the results.
+/// Sends one event's pushes to all devices concurrently, within limits, and collects the results.
 ///
-/// Confined to its loop and without its own task: outcomes arrive as calls on the loop. Pushes that APNs can't accept
-/// now, or that have no outcome at the deadline, are stored in the queue. A push that is still in flight is stored
-/// under a lease of this process: its outcome settles the row, and if the process dies, the row is sent after the lease
-/// expires.
+/// Confined to its loop; has no task of its own, because outcomes arrive as calls on the loop. Pushes that APNs can't
+/// accept now, or that have no outcome at the deadline, are stored in the queue. A push that is still in flight is
+/// stored under a lease of this process: its outcome settles the row, and if the process dies, the row is sent after
+/// the lease expires.
 final class FanOut {
     /// One device's push.
     struct Item {
-        /// `nil` if no push could be created; ``phase`` says why.
+        /// The push; `nil` if none could be created, in which case ``phase`` says why.
         var push: Push?
-        /// How it reaches its device.
+        /// How the push reaches its device.
         var route: PushRoute?
         var phase = Phase.notBegun
         var removed = false
-        /// Its effect on a Live Activity, if it goes to one.
+        /// The push's effect on a Live Activity, if it goes to one.
         var activity: ActivityEvent?
 
-        /// Whether it may be sent later: a delayed state of an activity would be useless, but a delayed end isn't.
+        /// Whether the push may be sent later: a delayed state of an activity would be useless, but a delayed end
+        /// isn't.
         var mayWait: Bool { push?.mayWait == true && (activity == nil || activity == .end) }
     }
 
-    /// Rare cases are indirect, because large payloads would be copied with every step of every push.
+    /// The state of a push; rare cases are indirect, because large payloads would be copied with every step of every
+    /// push.
     enum Phase {
         case notBegun
         case inFlight
-        /// It has its result.
+        /// The push has its result.
         case ended(DeviceResult.Status)
-        /// APNs couldn't accept it.
+        /// APNs couldn't accept the push.
         indirect case later(OutcomePolicy.RetryLater)
-        /// It was in flight at the deadline and is being stored; `end` is set if it ended since.
+        /// The push was in flight at the deadline and is being stored; `end` is set if it has ended since.
         indirect case storing(end: PushEnd?)
-        /// It is in flight and in the queue, leased by this process.
+        /// The push is in flight and in the queue, leased by this process.
         indirect case leased(LeasedPush)
-        /// It is in flight; whether it is in the queue is unknown.
+        /// The push is in flight; whether it is in the queue is unknown.
         indirect case unconfirmed(LeasedPush)
     }
 
@@ -53,12 +55,12 @@ final class FanOut {
     var items: [Item]
     /// The devices whose push waits for the end of their quiet hours, and until when.
     let held: [(index: Int, until: EpochMilliseconds)]
-    /// The first device whose push has not started.
+    /// The index of the first device whose push has not started.
     private var next = 0
     var inFlight = 0
-    /// Devices without an outcome.
+    /// The number of devices without an outcome.
     private var open: Int
-    /// Registration changes in progress.
+    /// The number of registration changes in progress.
     private var changes = 0
     private var isStarting = false
     /// Whether the deadline passed or all devices have an outcome; no further push starts.
@@ -68,7 +70,7 @@ final class FanOut {
     let attempts: AttemptRunner
     /// Records the pushes, if the event is traced.
     let recorder: SpanRecorder?
-    /// A time after the devices were read and before pushes are sent: later registrations are new.
+    /// A time after the devices were read and before pushes are sent; registrations after it are new.
     let begunAt: EpochMilliseconds
 
     /// Prepares a push to each device; the caller has taken a slot for each.
@@ -76,7 +78,7 @@ final class FanOut {
     /// - Parameters:
     ///   - eventID: The ID by which the event is acknowledged.
     ///   - unread: The secret's unread items, if a badge needs them.
-    ///   - full: The `id`s of devices that want no more pushes for now.
+    ///   - full: The `id`s of devices that have reached their frequency limit.
     ///   - mayHold: Whether the caller stores pushes that wait for the end of quiet hours.
     ///   - results: Results that replace a push for the devices with these IDs.
     ///   - activities: The pushes to Live Activities.
@@ -122,6 +124,8 @@ final class FanOut {
         return items.indices.map { takeResult($0) }
     }
 
+    /// Takes a device's result.
+    ///
     /// Called once per device at the end, so the push is moved out instead of copied.
     private func takeResult(_ index: Int) -> DeviceResult {
         let push = items[index].push.take()
@@ -140,7 +144,7 @@ final class FanOut {
 
     // MARK: Sending
 
-    /// Starts as many pushes as the limit of one event allows.
+    /// Starts as many pushes as the limit per event allows.
     private func start() {
         // An outcome may arrive within `send`; the loop below then continues instead of recursing.
         guard !isStarting, !isClosed else { return }
@@ -162,7 +166,7 @@ final class FanOut {
         closeIfDone()
     }
 
-    /// Handles the end of a push, also of one that is in the queue because it ended after the event's deadline.
+    /// Handles the end of a push, even if it was queued because the event's deadline passed first.
     private func ended(_ index: Int, _ end: PushEnd) {
         release()
         switch items[index].phase {
@@ -213,7 +217,7 @@ final class FanOut {
         }
     }
 
-    /// The change of a registration that an outcome can cause.
+    /// A change to a registration that an outcome can cause.
     private enum Change {
         case environment, removal
     }
@@ -260,7 +264,7 @@ final class FanOut {
         if open == 0, changes == 0 { close() }
     }
 
-    /// Ends the wait; pushes that have not started never will.
+    /// Ends the wait; pushes that have not started will not be started.
     private func close() {
         guard !isClosed else { return }
         isClosed = true

@@ -5,9 +5,10 @@ import Storage
 /// Counts recent pushes to devices that limit their pushes per hour or per day.
 ///
 /// The count comes from the delivery log, read at most every few seconds per secret, plus the pushes that this process
-/// has sent since or is sending. So several relays together may exceed a limit by the pushes of these seconds.
+/// has sent since or is sending. So several relays together may exceed a limit by the pushes that they send in those
+/// seconds.
 final class FrequencyCounts: Sendable {
-    /// An event's share of its devices' limits, until its pushes have results.
+    /// The pushes that an event reserves from its devices' limits until they have results.
     struct Reservation {
         /// The `id`s of the devices that have reached their limit.
         var full: Set<String> = []
@@ -49,7 +50,7 @@ final class FrequencyCounts: Sendable {
                     before: now + Bounds.clockSkewMax.inMilliseconds)
             else { return Reservation() }
             state.withLock { state in
-                // Of concurrent reads the first one is kept, because pushes may have been added to it.
+                // The first of several concurrent reads is kept, because pushes may have been added since.
                 guard !state.isFresh(secret, at: moment) else { return }
                 if state.known.count >= Bounds.frequencySecretsMax { state.known = [:] }
                 state.known[secret] = Known(readAt: moment, counts: read)

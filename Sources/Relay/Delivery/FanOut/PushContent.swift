@@ -14,32 +14,32 @@ protocol PushContent: Sendable {
     var timeToLive: Duration? { get }
     /// The event type or the notification's kind, which devices can opt out of; `nil` if it has none.
     var kind: String? { get }
-    /// Whether it consists only of a sound.
+    /// Whether the push consists only of a sound.
     var isSoundAlone: Bool { get }
-    /// Whether it is a notification with a text.
+    /// Whether the push is a notification with text.
     var showsText: Bool { get }
-    /// Its type in the delivery log.
+    /// The push's type in the delivery log.
     var logType: String { get }
-    /// Its session, for the delivery log.
+    /// The push's session, for the delivery log.
     var sessionID: String { get }
-    /// The parts that the secret's history keeps; `nil` if there is nothing to read.
+    /// The parts that the secret's history keeps; `nil` if the push contains nothing to read.
     var history: HistoryContent? { get }
-    /// Whether its badge is the number of unread items.
+    /// Whether the push's badge is the number of unread items.
     var hasUnreadBadge: Bool { get }
-    /// Whether devices are notified; if not, it only concerns Live Activities.
+    /// Whether devices are notified; if not, the content only concerns Live Activities.
     var rings: Bool { get }
-    /// The state for the session's Live Activities; `nil` if it has none.
+    /// The state for the session's Live Activities; `nil` if the content has none.
     var activity: ActivityContent? { get }
-    /// The actions that replies may have; any if it is empty.
+    /// The actions that replies may contain; empty if any action is allowed.
     var actions: [String] { get }
-    /// The members of the request that says the same, without its secret; `nil` if it is never sent later.
+    /// The members of an equivalent request, without its secret; `nil` if the content is never sent later.
     var stored: StoredContent? { get }
 
-    /// A digest of the content and how it is sent; requests with one `eventID` must agree in it.
+    /// A digest of the content and how it is sent; requests with the same `eventID` must have the same digest.
     ///
     /// - Parameters:
     ///   - device: The only recipient; `nil` for all devices.
-    ///   - repetition: How it is repeated, if it is.
+    ///   - repetition: How the push is repeated, if it is.
     func digest(to device: DeviceToken?, repetition: String?) -> Digest256
 
     /// The payload in this style, at most ``Notification/payloadBytesMax`` bytes.
@@ -52,10 +52,10 @@ extension PushContent {
     var actions: [String] { [] }
     var stored: StoredContent? { nil }
 
-    /// Whether it is a notification that people see.
+    /// Whether the push is a notification that people see.
     var isAlert: Bool { pushType == .alert }
 
-    /// The kind of token that it goes to; `nil` for a device's own token.
+    /// The kind of token that the push goes to; `nil` for a device's own token.
     var tokenKind: PushTokenKind? {
         switch pushType {
         case .widgets: .widgets
@@ -64,11 +64,11 @@ extension PushContent {
         }
     }
 
-    /// Its type in the delivery log; pushes to Live Activities have a prefix there.
+    /// The push's type in the delivery log, where pushes to Live Activities have a prefix.
     func logType(isActivity: Bool) -> String { isActivity ? Delivery.activityPrefix + logType : logType }
 }
 
-/// A content as it is stored for sending later.
+/// Content as it is stored to be sent later.
 struct StoredContent: Sendable, Equatable {
     /// The request's route.
     enum Target: String, Sendable {
@@ -83,20 +83,20 @@ struct StoredContent: Sendable, Equatable {
 /// The parts of a push that only the history keeps.
 struct HistoryContent: Sendable {
     var serverID: String?
-    /// The readable title, as sent.
+    /// The unencrypted title, as sent.
     var title: String?
-    /// The readable text, as sent.
+    /// The unencrypted text, as sent.
     var body: String?
     /// The encrypted content, as sent.
     var sealed: String?
 }
 
-/// The parts of a payload that depend on the app and the device's preferences; equal for most devices of an event.
+/// The parts of a payload that depend on the app and the device's preferences; the same for most devices of an event.
 struct PushStyle: Hashable, Sendable {
     /// The app's sound.
     var sound: String?
     /// Whether to deliver without lighting up the screen.
     var isQuiet = false
-    /// The number of unread items, where the device or the content wants it as the badge.
+    /// The number of unread items, if the device or the content wants it as the badge.
     var unreadBadge: Int?
 }

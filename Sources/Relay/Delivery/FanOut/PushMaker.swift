@@ -10,7 +10,7 @@ struct PushMaker {
     /// The common parts of pushes to an app's devices in one environment.
     private struct Headers {
         let topic: Topic
-        /// For the per-device limits.
+        /// The app as the per-device limits identify it.
         let limitKey: FoldedBundleID
         /// The attempt; `nil` if devices get their pushes by Web Push.
         let attempt: Attempt?
@@ -33,7 +33,7 @@ struct PushMaker {
     /// The secret's unread items, if they are known.
     private let unread: Int?
     private let mayHold: Bool
-    /// The `id`s of devices that want no more pushes for now.
+    /// The `id`s of devices that have reached their frequency limit.
     private let full: Set<String>
     /// The devices whose push waits for the end of their quiet hours, and until when.
     private(set) var held: [(index: Int, until: EpochMilliseconds)] = []
@@ -57,7 +57,7 @@ struct PushMaker {
         self.full = full
     }
 
-    /// The push to a device, or why there is none; takes an index so that the device isn't copied.
+    /// The push to a device, or why there is none; the argument is an index so that the device isn't copied.
     mutating func item(_ index: Int) -> FanOut.Item {
         guard let token = DeviceToken(recipients.devices[index].token) else {
             return Self.item(.failed(reason: FailureReason.invalidRegistration))

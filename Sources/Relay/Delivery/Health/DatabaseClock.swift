@@ -4,8 +4,8 @@ import Storage
 
 /// Compares this machine's clock with the database server's, since relays that share a database compare times in it.
 ///
-/// A relay whose clock differs by more than ``Bounds/clockSkewMax`` takes pushes that others are sending, or loses its
-/// own to them.
+/// A relay whose clock differs by more than ``Bounds/clockSkewMax`` claims pushes that other relays are sending, or
+/// loses its own pushes to them.
 final class DatabaseClock: Sendable {
     private let storage: any DatabaseStatus
     private let clock: WallClock
@@ -13,7 +13,7 @@ final class DatabaseClock: Sendable {
     private let pause: @Sendable (Duration) async throws -> Void
     private let differs = Lock(false)
 
-    /// A comparison that hasn't been made yet.
+    /// Creates a value that hasn't compared the clocks yet.
     init(
         storage: any DatabaseStatus, clock: WallClock, log: Log,
         pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -43,7 +43,7 @@ final class DatabaseClock: Sendable {
     /// Compares the clocks periodically until its task is cancelled.
     func run() async {
         repeat {
-            // Failures are reported where the database is used.
+            // Failures are reported by the code that uses the database.
             try? await ping()
         } while (try? await pause(Bounds.databaseClockInterval)) != nil
     }

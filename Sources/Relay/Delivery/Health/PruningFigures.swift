@@ -10,7 +10,7 @@ final class PruningFigures: Sendable {
 
     private let state = Lock(State())
 
-    /// Removed rows.
+    /// The number of removed rows, per table.
     var removed: [ExpiringTable: UInt64] { state.withLock(\.removed) }
 
     /// Expiry of the oldest row that the last step left, per table; absent if none.

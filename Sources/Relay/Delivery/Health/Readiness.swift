@@ -2,15 +2,15 @@ import Storage
 
 /// The results of `/ready`'s checks; `nil` means no fault.
 struct Readiness: Sendable, Equatable {
-    /// The database's fault, one word.
+    /// The database's fault in one word.
     var storage: String?
-    /// Why the database can't be written, one word.
+    /// Why the database can't be written to, in one word.
     var write: String?
-    /// The fault of the APNs credentials: APNs' reason or one of the relay's.
+    /// The fault of the APNs credentials: a reason from APNs or from the relay.
     var apns: String?
-    /// The queue's fault, one word.
+    /// The queue's fault in one word.
     var queue: String?
-    /// The clock's fault, one word.
+    /// The clock's fault in one word.
     var clock: String?
 
     /// The database doesn't respond.
@@ -22,7 +22,7 @@ struct Readiness: Sendable, Equatable {
     /// The check failed.
     static let unknown = "unknown"
 
-    /// Why a database that responds can't be written, one word.
+    /// Why a database that responds can't be written to, in one word.
     static func word(for error: StorageError) -> String {
         switch error {
         case .full: "full"

@@ -2,7 +2,7 @@ import Network
 import Programs
 import Storage
 
-/// Tracks whether the database can be written: tries a write on request, and logs failure and recovery.
+/// Tracks whether the database can be written to: tries a write on request, and logs failure and recovery.
 final class WriteWatch: Sendable {
     private struct State: BatchBuffer {
         var isFailing = false
@@ -38,19 +38,19 @@ final class WriteWatch: Sendable {
         self.pause = pause
     }
 
-    /// Why the database can't be written, at most ``Bounds/writeTrialInterval`` old; `nil` if it can.
+    /// Why the database can't be written to, as of at most ``Bounds/writeTrialInterval`` ago; `nil` if it can.
     ///
-    /// The route is public, so the database is written at most once per interval.
+    /// The route is public, so a write is tried at most once per interval.
     func fault() async -> StorageError? {
         await fault(lifetime: Bounds.writeTrialInterval)
     }
 
-    /// Why the database can't be written now, for infrequent callers.
+    /// Why the database can't be written to now, for infrequent callers; `nil` if it can.
     func faultNow() async -> StorageError? {
         await fault(lifetime: .zero)
     }
 
-    /// After a failure, retries until the database can be written, so that recovery is logged even without requests.
+    /// After a failure, retries until the database can be written to, so that recovery is logged even without requests.
     ///
     /// Ends when its task is cancelled.
     func run() async {
@@ -80,7 +80,7 @@ final class WriteWatch: Sendable {
 
     /// Records the result of an attempt to use the database; `nil` for a successful write.
     func note(_ error: StorageError?) {
-        // A closed database is the relay's own shutdown.
+        // The database is closed only by the relay's own shutdown.
         if case .closed? = error { return }
         let wasFailing = state.withBuffer { state in
             defer { state.isFailing = error != nil }

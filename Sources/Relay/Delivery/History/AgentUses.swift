@@ -4,8 +4,8 @@ import Storage
 
 /// Stores when agents last used secrets, shortly after each use.
 ///
-/// A secret's use is stored at most every 30 seconds, and only by ``run()``, so no response waits for it. Only uses of
-/// secrets with devices are recorded, so strangers can't fill the memory.
+/// A secret's use is stored at most once every 30 seconds, and only by ``run()``, so no response waits for it. Only
+/// uses of secrets with devices are recorded, so strangers can't fill the memory.
 final class AgentUses: Sendable {
     private struct Known {
         let at: MonotonicTime
@@ -29,7 +29,7 @@ final class AgentUses: Sendable {
             return use.client == nil || use.client == known.client
         }
 
-        /// Removes old uses when the store is full, at most once per interval, because the search takes long.
+        /// Removes old uses when the store is full, at most once per interval, because the search takes a long time.
         mutating func makeRoom(at now: MonotonicTime) {
             guard known.count >= Bounds.agentUsesMax,
                 sweptAt.map({ now.since($0) >= Bounds.agentUseInterval }) ?? true
@@ -55,7 +55,7 @@ final class AgentUses: Sendable {
         self.log = log
     }
 
-    /// Whether a use should be recorded, because none was recorded recently.
+    /// Whether a use should be recorded because none was recorded recently.
     func isDue(_ key: SecretKey, client: String?, at now: MonotonicTime) -> Bool {
         let use = AgentUse(usedAt: 0, client: client)
         return writer.withBuffer { !$0.isFresh(use, key, at: now) }
@@ -90,7 +90,7 @@ final class AgentUses: Sendable {
             do throws(StorageError) {
                 try await storage.note(uses)
             } catch {
-                // The next use is stored again.
+                // The secret's next use is stored instead.
                 log(.warning, "agent_use.dropped", [.count("uses", uses.count), .storageError(error)])
             }
         }

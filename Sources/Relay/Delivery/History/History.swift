@@ -4,17 +4,17 @@ import Storage
 /// Adds sent items to the histories of secrets, in batches.
 ///
 /// While one batch is written, the next one is collected, so that an item waits for two transactions at most. The
-/// buffer is bounded, and a push waits for a limited time: an item that can't be stored is dropped and counted.
+/// buffer is bounded, and a push waits only for a limited time. An item that can't be stored is dropped and counted.
 final class History: Sendable {
     /// Settings and limits.
     struct Options: Sendable {
         /// How long items are kept.
         var lifetime: Duration
-        /// Whether readable titles and texts are kept.
+        /// Whether unencrypted titles and texts are kept.
         var keepsText = false
-        /// Maximum items that wait to be written.
+        /// Maximum items waiting to be written.
         var waitingMax = Bounds.historyWaitingMax
-        /// Maximum items in one transaction.
+        /// Maximum items per transaction.
         var batchMax = Bounds.historyPerBatchMax
         /// Maximum time that a push waits for its item.
         var waitMax = Bounds.historyWaitMax
@@ -24,7 +24,7 @@ final class History: Sendable {
     struct Figures: Sendable, Equatable {
         /// Items that were stored.
         var stored: UInt64 = 0
-        /// Items that were left out because the history already had one with their `eventID`.
+        /// Items that were left out because the history already contained an item with the same `eventID`.
         var repeated: UInt64 = 0
         /// Items that were never stored.
         var dropped: UInt64 = 0
@@ -59,7 +59,7 @@ final class History: Sendable {
     private let log: Log
     private let writer: BatchWriter<State>
 
-    /// A history without items to write; nothing is written before ``run()``.
+    /// Creates an empty buffer; nothing is written before ``run()``.
     init(storage: any HistoryStorage, log: Log, options: Options) {
         self.storage = storage
         self.log = log
@@ -75,7 +75,7 @@ final class History: Sendable {
         writer.withBuffer { $0.figures.expired += UInt64(count) }
     }
 
-    /// Stores an item, if there is one, and returns the number of the secret's unread items, if requested.
+    /// Stores an item, if there is one, and returns the secret's number of unread items, if requested.
     ///
     /// Returns `nil` if the item couldn't be stored, and after `limit`; in the latter case it may be stored later. Call
     /// it on the loop.
@@ -133,7 +133,7 @@ final class History: Sendable {
     }
 }
 
-/// A push that waits for its item; the first call ends the wait.
+/// A push that is waiting for its item; the first call ends the wait.
 private final class Waiter: Sendable {
     private let continuation: Lock<CheckedContinuation<Int?, Never>?>
 

@@ -1,20 +1,20 @@
 import Network
 import Storage
 
-/// A sender that waits for a reply or for outcomes, or a phone that waits for a result; the first call to ``end()`` ends
-/// the wait.
+/// A sender waiting for a reply or for outcomes, or a phone waiting for a result; the first call to ``end()`` ends the
+/// wait.
 final class ReplyWait: Sendable {
     private struct State {
         var continuation: CheckedContinuation<Void, Never>?
         var isEnded = false
-        /// Whether the time of a pause has passed, which can be before it has begun.
+        /// Whether the current pause is over, possibly even before it has begun.
         var isOver = false
         var known: Acknowledgement?
         var number: UInt64 = 0
     }
 
     let goal: ReplyWaits.Goal
-    /// The event; without an ID if the sender waits for outcomes.
+    /// The event; has no ID if the sender is waiting for outcomes.
     let event: EventName
     private let state: Lock<State>
 

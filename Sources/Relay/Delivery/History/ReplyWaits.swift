@@ -2,23 +2,22 @@ import Network
 import Programs
 import Storage
 
-/// Keeps acknowledgements of events, replies and results, and lets senders wait for replies and outcomes, and phones for
-/// results.
+/// Stores acknowledgements, replies and results; lets senders wait for replies and outcomes, and phones for results.
 ///
-/// A reply that arrives at this relay ends its waits at once. ``run()`` finds those that arrive at other
+/// A reply that arrives at this relay immediately ends the waits for it. ``run()`` finds replies that arrive at other
 /// relays: it queries the database once per interval for all waits of the process.
 final class ReplyWaits: Sendable {
     /// Limits.
     struct Options: Sendable {
-        /// Maximum concurrent waits of a secret for replies and results.
+        /// Maximum concurrent waits per secret for replies and results.
         var perSecretMax = Bounds.replyWaitsPerSecretMax
-        /// Maximum concurrent waits of a secret for outcomes.
+        /// Maximum concurrent waits per secret for outcomes.
         var outcomesPerSecretMax = Bounds.outcomeWaitsPerSecretMax
-        /// Maximum concurrent waits of the process; a further one ends the longest one.
+        /// Maximum concurrent waits per process; each further wait ends the longest-running one.
         var totalMax = Bounds.replyWaitsMax
-        /// The pause between two queries of the database.
+        /// The pause between two database queries.
         var pollInterval = Bounds.replyPollInterval
-        /// The pause between two looks for outcomes.
+        /// The pause between two checks for outcomes.
         var outcomePollInterval = Bounds.outcomePollInterval
     }
 
@@ -30,11 +29,11 @@ final class ReplyWaits: Sendable {
         var replied: UInt64 = 0
         /// Results of replies that were stored.
         var reported: UInt64 = 0
-        /// Acknowledgements, replies and results of events that had one, equal ones included.
+        /// Acknowledgements, replies and results for events that already had one, including equal ones.
         var repeated: UInt64 = 0
         /// Acknowledgements and replies for events that the relay doesn't know.
         var unknown: UInt64 = 0
-        /// Senders and phones that wait now.
+        /// Senders and phones that are waiting now.
         var waiting = 0
     }
 
@@ -44,7 +43,7 @@ final class ReplyWaits: Sendable {
         case reply
         /// A phone waits for its reply's result.
         case result
-        /// A sender waits for outcomes of its secret, and looks for them itself.
+        /// A sender waits for outcomes of its secret, and checks for them itself.
         case outcomes
 
         /// Whether there is nothing to wait for.
@@ -59,11 +58,11 @@ final class ReplyWaits: Sendable {
 
     /// The result of a wait.
     enum End: Sendable {
-        /// The event's acknowledgement, with the reply or result; after a timeout, the last known one.
+        /// The event's acknowledgement with its reply or result; after a timeout, the last known state.
         case known(Acknowledgement?)
         /// The secret has too many waits.
         case tooMany
-        /// Whether there is a reply or a result couldn't be read.
+        /// The database couldn't be queried for a reply or a result.
         case failed(StorageError)
     }
 
@@ -72,7 +71,7 @@ final class ReplyWaits: Sendable {
         var byEvent: [EventName: Set<UInt64>] = [:]
         var bySecret: [ReplyWait.Share: Int] = [:]
         var lastNumber: UInt64 = 0
-        /// Why the last query of the database failed.
+        /// Why the last database query failed.
         var failure: StorageError?
         var figures = Figures()
         var isFinished = false
@@ -96,7 +95,7 @@ final class ReplyWaits: Sendable {
             return wait
         }
 
-        /// Updates the waits of an event with its state; returns the waits that are over.
+        /// Updates an event's waits with its state; returns the waits that are over.
         mutating func note(_ acknowledgement: Acknowledgement, of event: EventName) -> [ReplyWait] {
             let numbers = byEvent[event] ?? []
             for number in numbers { waits[number]?.known = acknowledgement }
@@ -113,9 +112,9 @@ final class ReplyWaits: Sendable {
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
-    /// Creates a value without waits; without ``run()``, only replies at this relay end waits early.
+    /// Creates a value without waits; unless ``run()`` is running, only replies at this relay end waits early.
     ///
-    /// - Parameter pause: Waits between two queries of the database; throws to end.
+    /// - Parameter pause: Waits between two database queries; throws to end.
     init(
         storage: any ReplyStorage, clock: WallClock, options: Options = Options(),
         pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -136,7 +135,7 @@ final class ReplyWaits: Sendable {
         }
     }
 
-    /// Stores an acknowledgement, or a reply, and ends the waits for it.
+    /// Stores an acknowledgement or a reply, and ends the waits for it.
     func acknowledge(
         _ event: EventName, reply: EventReply?
     ) async throws(StorageError) -> AcknowledgementResult {
@@ -180,7 +179,8 @@ final class ReplyWaits: Sendable {
         try await storage.acknowledgements(of: [event], at: clock.now)[event]
     }
 
-    /// Waits until an event has a reply or a result, at most for `limit`, until the task is cancelled or until ``finish()``.
+    /// Waits until an event has a reply or a result, `limit` has passed, the task is cancelled or ``finish()`` is
+    /// called.
     ///
     /// Call it on the loop.
     nonisolated(nonsending) func wait(
@@ -197,12 +197,12 @@ final class ReplyWaits: Sendable {
         }
     }
 
-    /// Looks for something of a secret every ``Options/outcomePollInterval`` until there is something, at most for
-    /// `limit`, until the task is cancelled or until ``finish()``.
+    /// Calls `look` every ``Options/outcomePollInterval`` until it finds something, `limit` has passed, the task is
+    /// cancelled or ``finish()`` is called.
     ///
     /// Call it on the loop.
     ///
-    /// - Parameter look: Returns `nil` as long as there is nothing.
+    /// - Parameter look: Returns `nil` if it finds nothing.
     /// - Throws: `rate_limited` if the secret has too many waits, and what `look` throws.
     nonisolated(nonsending) func wait<Found>(
         of key: SecretKey, within limit: Duration, on loop: EventLoop,
@@ -219,7 +219,7 @@ final class ReplyWaits: Sendable {
         return nil
     }
 
-    /// Adds a wait, and ends the longest one if there are too many; false if its secret has too many.
+    /// Adds a wait and ends the longest-running one if there are too many; returns false if its secret has too many.
     private func begin(_ wait: ReplyWait) -> Bool {
         var oldest: ReplyWait?
         let isTaken = state.withLock { state -> Bool in
@@ -241,7 +241,7 @@ final class ReplyWaits: Sendable {
         return true
     }
 
-    /// Looks for replies and results while there are waits, until ``finish()`` or until the task is cancelled.
+    /// Checks for replies and results while there are waits, until ``finish()`` is called or the task is cancelled.
     func run() async {
         for await _ in wakeUps {
             while state.withLock({ !$0.waits.isEmpty }) {
@@ -272,7 +272,7 @@ final class ReplyWaits: Sendable {
             }
             for wait in ended { wait.end() }
         } catch {
-            // Each wait is retried until its time is over.
+            // Retried until each wait's time is over.
             state.withLock { $0.failure = error }
         }
     }

@@ -1,17 +1,17 @@
 import Network
 
-/// Rows that wait to be written: decides which are taken in and which form a batch; a pure value.
+/// A buffer of rows to write: decides which rows are accepted and which form a batch; a pure value.
 protocol BatchBuffer: Sendable {
     associatedtype Batch: Sendable
 
-    /// Whether ``BatchWriter/finish()`` was called, after which no rows are taken in.
+    /// Whether ``BatchWriter/finish()`` was called, after which no rows are accepted.
     var isFinished: Bool { get set }
 
-    /// Takes the next batch to write; `nil` if nothing waits.
+    /// Takes the next batch to write; `nil` if nothing is waiting.
     mutating func takeBatch() -> Batch?
 }
 
-/// Takes rows from any thread and writes them in batches in one task, so that no response waits for the database.
+/// Accepts rows from any thread and writes them in batches in one task, so that no response waits for the database.
 ///
 /// While one batch is written, the next one is collected.
 final class BatchWriter<Buffer: BatchBuffer>: Sendable {
@@ -45,7 +45,7 @@ final class BatchWriter<Buffer: BatchBuffer>: Sendable {
     ///
     /// - Parameters:
     ///   - gather: Waits before rows are written, so that they share transactions.
-    ///   - rest: Called whenever the buffer was emptied, except the last time.
+    ///   - rest: Called whenever the buffer has been emptied, except the last time.
     func run(
         gathering gather: () async -> Void = {}, then rest: () async -> Void = {},
         write: (Buffer.Batch) async -> Void
@@ -62,7 +62,7 @@ final class BatchWriter<Buffer: BatchBuffer>: Sendable {
         while let batch = withBuffer({ $0.takeBatch() }) { await write(batch) }
     }
 
-    /// Ends ``run(gathering:then:write:)``; no further rows are taken in.
+    /// Ends ``run(gathering:then:write:)``; no further rows are accepted.
     func finish() {
         withBuffer { $0.isFinished = true }
         wakeUp.finish()

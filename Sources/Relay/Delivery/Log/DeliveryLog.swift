@@ -5,8 +5,9 @@ import Storage
 /// Writes the delivery log in batches, so that responses don't wait for it.
 ///
 /// The buffer is bounded. While it is nearly full and rows are being written, callers delay their responses
-/// (``isCrowded``), and senders slow down. Rows that don't fit are dropped and counted, because a push must not wait
-/// for its log row. The bounds and figures count pushes, of which a row may have several. While the database can't be written, rows stay buffered as long as they fit.
+/// (``isCrowded``), which slows senders down. Rows that don't fit are dropped and counted, because a push must not wait
+/// for its log row. The bounds and figures count pushes; a row may stand for several. While the database can't be
+/// written to, rows stay buffered as long as they fit.
 final class DeliveryLog: Sendable {
     /// Limits and delays.
     struct Options: Sendable {
@@ -16,9 +17,9 @@ final class DeliveryLog: Sendable {
         var waitingMax = Bounds.deliveriesWaitingMax
         /// Buffered pushes that make the log crowded.
         var crowdedAt = Bounds.deliveriesCrowded
-        /// How long a response waits at most while the log is crowded.
+        /// Maximum time that a response waits while the log is crowded.
         var delayMax = Bounds.deliveriesDelayMax
-        /// Maximum rows per transaction, and the pushes that aren't worth waiting for more.
+        /// Maximum rows per transaction; once this many pushes are buffered, they are written without waiting for more.
         var batchMax = Bounds.deliveriesPerBatchMax
         /// Waits before rows are written, so that they share transactions, and after a failure.
         var pause: @Sendable (Duration) async -> Void = { duration in try? await Task.sleep(for: duration) }
@@ -26,7 +27,7 @@ final class DeliveryLog: Sendable {
 
     private struct Rows {
         var rows: [Delivery]
-        /// When the oldest of the pushes ended, which needn't be the first.
+        /// When the oldest push ended, which isn't necessarily the first.
         var since: EpochMilliseconds
 
         mutating func add(_ row: consuming Delivery) {
@@ -37,18 +38,18 @@ final class DeliveryLog: Sendable {
 
     private struct Waiting: BatchBuffer {
         let options: Options
-        /// Batches to write, all but the last full; a row stays where it was appended until it is written.
+        /// Batches to write, all but the last of them full; a row stays where it was appended until it is written.
         var batches: [Rows] = []
-        /// The number of their pushes.
+        /// The number of pushes in ``batches``.
         var count = 0
         /// Pushes taken out for writing but not written yet.
         var inHand = 0
-        /// When the oldest of these ended.
+        /// When the oldest push taken out for writing ended.
         var inHandSince: EpochMilliseconds?
         var dropped = 0
         /// Pushes that were never written, in total.
         var lost: UInt64 = 0
-        /// Consecutive refusals.
+        /// Consecutive refusals by the database.
         var refusals = 0
         /// Whether the latest attempt to write failed with a temporary error.
         var isStalled = false
@@ -56,7 +57,7 @@ final class DeliveryLog: Sendable {
 
         /// Pushes not in the database yet.
         var unwritten: Int { count + inHand }
-        /// Whether waiting for more rows isn't worth it.
+        /// Whether to write now instead of waiting for more rows.
         var hasFullBatch: Bool { count >= options.batchMax || isFinished }
 
         mutating func add(_ row: consuming Delivery) {
@@ -73,7 +74,7 @@ final class DeliveryLog: Sendable {
             count += pushes
         }
 
-        /// Takes the oldest batch, which may be empty, and the number of pushes dropped since the last one.
+        /// Takes the oldest batch, which may be empty, and the number of pushes dropped since the last batch.
         mutating func takeBatch() -> (rows: [Delivery], dropped: Int)? {
             guard !batches.isEmpty || dropped > 0 else { return nil }
             let batch: Rows? = batches.isEmpty ? nil : batches.removeFirst()
@@ -119,7 +120,7 @@ final class DeliveryLog: Sendable {
         }
     }
 
-    /// About when the oldest of the pushes ended that aren't in the database yet; `nil` if all are.
+    /// Approximate end time of the oldest push that isn't in the database yet; `nil` if all are.
     var unwrittenSince: EpochMilliseconds? {
         writer.withBuffer { waiting in
             let oldest = waiting.batches.map(\.since).min()
@@ -130,7 +131,7 @@ final class DeliveryLog: Sendable {
     /// Which results are appended, other than the ends of queued pushes.
     var kept: LoggedDeliveries { options.kept }
 
-    /// How long a response waits at most while the log is crowded.
+    /// Maximum time that a response waits while the log is crowded.
     var delayMax: Duration { options.delayMax }
 
     /// Whether the buffer is nearly full but is being emptied, so that waiting helps.
@@ -174,9 +175,8 @@ final class DeliveryLog: Sendable {
 
     /// Writes one batch.
     ///
-    /// If the database refuses it, halves the batch until the refused rows are found and writes the others.
-    /// After too many consecutive refusals the rows aren't the cause: each batch is then tried once and dropped
-    /// as a whole.
+    /// If the database refuses the batch, halves it until the refused rows are found, and writes the others. After too
+    /// many consecutive refusals the rows aren't the cause: each batch is then tried once and dropped as a whole.
     private func write(_ batch: [Delivery]) async {
         var lost = (rows: 0, error: StorageError?.none)
         var mayBeThere = false

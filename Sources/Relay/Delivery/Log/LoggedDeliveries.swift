@@ -2,9 +2,10 @@ import Storage
 
 /// The values of `RELAY_LOG`: which results of pushes are written to the delivery log.
 ///
-/// Two kinds are always written. The results of queued pushes arrive after the response, so only the log records them;
+/// The results of two kinds of pushes are always written: queued pushes, and pushes to devices with a frequency limit,
+/// which are counted in the log. The result of a queued push arrives after the response, so only the log records it;
 /// also, a relay that lost its database connection while queueing a push uses the log to find out whether the push was
-/// sent. Pushes to devices with a frequency limit are counted in the log.
+/// sent.
 enum LoggedDeliveries: String, CaseIterable, Sendable {
     case all
     /// Only failed pushes.

@@ -8,7 +8,7 @@ struct AppLabels: Sendable {
     private(set) var names = [KnownReasons.other]
     private var numbers: [String: Int] = [:]
 
-    /// No apps.
+    /// Creates labels without apps.
     init() {}
 
     /// Adds new apps up to ``Bounds/metricsAppsMax``; removed apps keep their number.

@@ -1,4 +1,5 @@
-/// Random numbers for identifiers that must be unique but not secret: a few nanoseconds each, without a system call.
+/// Generates random numbers for identifiers that must be unique but not secret, in a few nanoseconds each and without a
+/// system call.
 ///
 /// SplitMix64 (Steele, Lea and Flood, 2014), seeded once from the system. Confined to its loop.
 struct IDGenerator: RandomNumberGenerator {

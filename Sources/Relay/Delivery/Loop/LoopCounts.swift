@@ -48,12 +48,12 @@ struct LoopCounts: Sendable {
     private static let statusNumbers = Dictionary(
         uniqueKeysWithValues: statuses.enumerated().map { ($1, $0) })
     static let reasonCount = KnownReasons.words.count
-    /// `accepted`; rejected and unreachable for each reason.
+    /// The number of distinct outcomes: `accepted`, and rejected and unreachable for each reason.
     static let outcomeCount = 1 + 2 * reasonCount
-    /// `sent`, `muted`; failed and queued for each reason.
+    /// The number of distinct results: `sent`, `muted`, and failed and queued for each reason.
     static let resultCount = 2 + 2 * reasonCount
 
-    /// Zero counters for these apps.
+    /// Creates counters for these apps, all zero.
     init(_ apps: Apps? = nil, hasWebPush: Bool = false) {
         if hasWebPush { self.apps.add(WebPushDevice.bundleID) }
         if let apps { use(apps) } else { makeRoom() }
@@ -76,7 +76,7 @@ struct LoopCounts: Sendable {
 // MARK: - Counting
 
 extension LoopCounts {
-    /// Counts a response, and its duration where that is meaningful.
+    /// Counts a response and, if it is meaningful, its duration.
     mutating func request(_ route: RouteName, status: Int, took nanoseconds: UInt64?) {
         guard let route = Self.routeNumbers[route], let status = Self.statusNumbers[status] else { return }
         requests[route * Self.statuses.count + status] &+= 1

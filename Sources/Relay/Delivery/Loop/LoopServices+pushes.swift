@@ -8,7 +8,7 @@ extension LoopServices {
     /// The app whose devices in one environment get the pushes.
     enum AppMatch {
         case app(PushApp, Topic)
-        /// They can't be sent; `reason` is for the response and the log.
+        /// The pushes can't be sent; `reason` is for the response and the log.
         case none(reason: String)
     }
 
@@ -25,11 +25,11 @@ extension LoopServices {
     /// How pushes reach a device.
     enum RouteMatch {
         case found(PushRoute, Topic)
-        /// They can't be sent; `reason` is for the response and the log.
+        /// The pushes can't be sent; `reason` is for the response and the log.
         case none(reason: String)
     }
 
-    /// How pushes reach a device that was read at or after this time.
+    /// Finds how pushes reach a device that was read at or after this time.
     func route(to device: Device, at time: EpochMilliseconds) -> RouteMatch {
         if let stored = device.details.webPush {
             guard webPushSender != nil else { return .none(reason: FailureReason.webPushOff) }
@@ -66,7 +66,7 @@ extension LoopServices {
 
     /// Ends a push's lease with the push's end, without waiting.
     ///
-    /// - Parameter expiresAt: When the push expires, if not at the time in its row.
+    /// - Parameter expiresAt: When the push expires, if that differs from the time in its row.
     func finish(_ leased: LeasedPush, _ end: PushEnd, expiresAt: EpochMilliseconds? = nil) {
         if case .sent(_, let environment?) = end, let device = leased.device {
             store(environment, of: device)
@@ -98,7 +98,7 @@ extension LoopServices {
 extension Device {
     /// The latest `updated_at` of the registration that was pushed to.
     ///
-    /// Later registrations are new, regardless of the clocks of APNs, this relay and others.
+    /// Later registrations are new, regardless of the clocks of APNs, this relay and other relays.
     func removalBound(_ time: EpochMilliseconds) -> EpochMilliseconds { min(time, updatedAt) }
 }
 
@@ -131,9 +131,9 @@ extension PendingPush {
 }
 
 extension Push {
-    /// When it expires, in milliseconds since 1970.
+    /// When the push expires, in milliseconds since 1970.
     var expiresAt: EpochMilliseconds { EpochMilliseconds(clamping: notification.expiration) * 1000 }
 
-    /// Whether it may be sent later if it can't be sent now.
+    /// Whether the push may be sent later if it can't be sent now.
     var mayWait: Bool { notification.expiration > 0 }
 }

@@ -1,4 +1,4 @@
-/// Bounds the pushes of one loop that are in flight, and so their memory.
+/// Bounds the number of pushes that one loop has in flight, and thus their memory.
 ///
 /// An event takes slots for all its devices before anything is sent, and releases each when its push has an
 /// outcome, which may be after the event's response.
@@ -8,7 +8,7 @@ struct PushSlots {
     /// Slots in use.
     private(set) var taken = 0
 
-    /// All slots are free.
+    /// Creates slots that are all free.
     init(capacity: Int) {
         self.capacity = capacity
     }

@@ -36,11 +36,11 @@ struct Services: Sendable {
     var deviceRetention: DeviceRetention?
     /// Counts the expired rows that are removed.
     let pruning = PruningFigures()
-    /// The maximum age of the oldest due push while the relay is ready; zero for no limit.
+    /// The age of the oldest due push above which the relay isn't ready; zero for no limit.
     var queueAgeMax: Duration = .seconds(300)
     /// Signs with APNs' keys; returns the fault in one word if it can't.
     let checkCredentials: @Sendable () -> String?
-    /// Tracks whether the database can be written.
+    /// Tracks whether the database can be written to.
     let writes: WriteWatch
     /// Compares the clock with the database server's.
     let databaseClock: DatabaseClock
@@ -48,7 +48,7 @@ struct Services: Sendable {
     let readiness = SharedAnswer<Readiness>()
     /// Stores when agents last used secrets.
     var agents: AgentUses?
-    /// Keeps replies to events.
+    /// Stores replies to events.
     let replies: ReplyWaits
     /// Counts pushes to devices with a frequency limit.
     let frequency = FrequencyCounts()
@@ -56,25 +56,25 @@ struct Services: Sendable {
     let unknownZones = UnknownZones()
     /// Counts the Live Activities that this process started on each device.
     let activityStarts = ActivityStarts()
-    /// The states of Live Activities that wait for their next progress.
+    /// The states that Live Activities get with their next progress push.
     let deferredStates = DeferredStates<DeferredState>()
     /// The web pages that may use the relay.
     var origins = WebOrigins()
-    /// The app that OpenChamber's servers ring; `nil` if they can't.
+    /// The app whose users OpenChamber's servers notify; `nil` if they can't use this relay.
     var openChamberApp: Topic?
-    /// Keys for Web Push; `nil` if the relay doesn't send by it.
+    /// Keys for Web Push; `nil` if the relay doesn't use Web Push.
     var webPush: WebPushKeys?
 }
 
 extension Services {
-    /// The rules for requests of a relay with these apps.
+    /// The rules for requests to a relay with these apps.
     func rules(_ apps: Apps) -> RequestRules {
         RequestRules(
             apps, secretBytesMin: secretBytesMin, hasHistory: history != nil, webPush: webPush)
     }
 }
 
-/// Limits of registrations and events.
+/// Limits for registrations and events.
 struct DeliveryLimits: Sendable {
     /// Maximum devices per secret.
     var devicesPerSecretMax = 50
@@ -82,13 +82,13 @@ struct DeliveryLimits: Sendable {
     var schedulesPerSecretMax = 100
     /// Time from an event's arrival to its response.
     var eventDeadline: Duration = .seconds(10)
-    /// How far beyond it a request waits for the response to another with its `eventID`.
+    /// How much longer than `eventDeadline` a request waits for the response to another request with its `eventID`.
     var claimWaitMargin = Bounds.claimWaitMargin
-    /// Maximum pushes of one event in flight.
+    /// Maximum pushes in flight per event.
     var pushesPerEventMax = 500
-    /// Maximum pushes of one loop in flight.
+    /// Maximum pushes in flight per loop.
     var pushesPerLoopMax = 10_000
-    /// Maximum pushes of one loop waiting for a connection; a single larger event is still allowed.
+    /// Maximum pushes per loop that are waiting for a connection; a single larger event is still allowed.
     var waitingPushesPerLoopMax: Int { max(pushesPerLoopMax, pushesPerEventMax) }
     /// The minimum time between two progress pushes to a Live Activity.
     var activityInterval: Duration = .seconds(15)
@@ -105,7 +105,7 @@ final class LoopServices {
     let loop: EventLoop
     let shared: Services
     let senders: any PushSenders
-    /// Sends by Web Push; `nil` if the relay doesn't.
+    /// Sends pushes by Web Push; `nil` if the relay doesn't use it.
     let webPushSender: (any WebPushSender)?
     /// The current apps; replaced as a whole by ``use(_:)``.
     private(set) var apps: Apps
@@ -138,7 +138,7 @@ final class LoopServices {
         counts = LoopCounts(apps, hasWebPush: webPushSender != nil)
     }
 
-    /// Replaces the apps, also for requests in progress.
+    /// Replaces the apps, even for requests in progress.
     func use(_ apps: Apps) {
         self.apps = apps
         rules = shared.rules(apps)

@@ -4,9 +4,10 @@ import Network
 final class UnknownZones: Sendable {
     private let logged = Lock<[String: MonotonicTime]>([:])
 
-    /// Whether a name wasn't logged within ``Bounds/unknownZoneInterval``; records that it is logged now.
+    /// Returns whether a name should be logged because it wasn't within ``Bounds/unknownZoneInterval``, and records
+    /// that it is logged now.
     ///
-    /// At most ``Bounds/unknownZonesMax`` names are logged in that time.
+    /// At most ``Bounds/unknownZonesMax`` names are logged per interval.
     func isWorthLogging(_ name: String, at now: MonotonicTime) -> Bool {
         logged.withLock { logged in
             if let last = logged[name], now.since(last) < Bounds.unknownZoneInterval { return false }

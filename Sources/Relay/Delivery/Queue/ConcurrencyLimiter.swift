@@ -2,10 +2,10 @@ import Network
 
 /// Limits the stored pushes in flight, in total and per destination.
 ///
-/// A destination is a key's connections to one of APNs' environments, or a push service. It may use as many slots as are free, and always
-/// has a small minimum: alone it gets half of them, two destinations get a third each, and one that doesn't
-/// answer can't block another. The window of a destination grows while it accepts most pushes, and shrinks to that
-/// minimum while it rejects most of them.
+/// A destination is a key's connections to one of APNs' environments, or a push service. It may use as many slots as
+/// are free, and always a small minimum. A single destination thus gets half of the slots and two get a third each, and
+/// a destination that doesn't answer can't block another. A destination's window grows while it accepts most pushes,
+/// and shrinks to the minimum while it rejects most of them.
 struct ConcurrencyLimiter {
     /// The meaning of a push's outcome for its destination.
     enum Answer {
@@ -21,17 +21,17 @@ struct ConcurrencyLimiter {
 
     private struct Use {
         var inFlight = 0
-        /// When it last answered, or when pushes to it resumed.
+        /// When the destination last answered, or when pushes to it resumed.
         var answeredAt: MonotonicTime
-        /// When it last released a slot.
+        /// When the destination last released a slot.
         var usedAt: MonotonicTime
-        /// Maximum pushes in flight.
+        /// Maximum pushes in flight to the destination.
         var window: Int
         /// Pushes returned since the window was last adjusted, and how many of them APNs didn't accept.
         var returned = 0
         var putOff = 0
 
-        /// Halves a wide window before all of it has returned, so that a failing APNs gets few pushes.
+        /// Adjusts the window; halves a wide one before all its pushes return, so that a failing APNs gets few.
         mutating func adjustWindow(_ budget: RetryBudget) {
             guard returned >= min(window, budget.inFlightFirst) else { return }
             if 2 * putOff > returned {
@@ -52,7 +52,7 @@ struct ConcurrencyLimiter {
     /// When idle destinations were last forgotten; tenants can name many hosts of push services.
     private var forgotAt = MonotonicTime(nanoseconds: 0)
 
-    /// All slots are free.
+    /// Creates a limiter whose slots are all free.
     init(_ budget: RetryBudget) {
         self.budget = budget
     }
@@ -60,7 +60,7 @@ struct ConcurrencyLimiter {
     /// How many pushes are worth claiming: the widest window of any destination.
     var width: Int { uses.values.map(\.window).max() ?? budget.inFlightFirst }
 
-    /// Whether one more push may be sent there while this many pushes of new events are in flight.
+    /// Whether one more push may be sent to a destination while this many pushes of new events are in flight.
     func hasSlot(in destination: PushDestination, besides eventPushes: Int) -> Bool {
         let free = budget.inFlightMax - eventPushes - inFlight
         guard let use = uses[destination] else { return max(free, budget.perDestinationMin) > 0 }
@@ -104,7 +104,7 @@ struct ConcurrencyLimiter {
         return Set(silent.keys)
     }
 
-    /// Pushes in flight to destinations that have answered recently: silent ones must not block the queue.
+    /// Pushes in flight to destinations that have answered recently; silent destinations must not block the queue.
     func inFlightToAnswering(at now: MonotonicTime) -> Int {
         uses.values.reduce(0) { sum, use in
             now.since(use.answeredAt) < Bounds.retryStallTime ? sum + use.inFlight : sum
@@ -127,7 +127,7 @@ extension ConcurrencyLimiter.Answer {
         switch retry.cause {
         case .unreachable: self = .none
         case .server: self = .putOff
-        // One device received too many pushes, not the destination.
+        // A single device received too many pushes; the destination is fine.
         case .tooMany: self = .ended
         case .token: self = .tokenRefused
         }

@@ -35,7 +35,7 @@ extension DuePushes {
         destination.map { destinations.hasSlot(in: $0, besides: services.slots.taken) } ?? true
     }
 
-    /// Whether it must not be sent, even if a slot is free.
+    /// Whether a waiting push must not be sent, even if a slot is free.
     func isOver(_ waiting: Waiting) -> Bool {
         isExpired(waiting.claimed.push) || hasWaitedTooLong(waiting)
     }
@@ -50,7 +50,7 @@ extension DuePushes {
         moment.since(waiting.claimedMoment) > Bounds.retryWaitMax
     }
 
-    /// A push's destination, by its registration and the current apps.
+    /// A push's destination, according to its registration and the current apps.
     func destination(of push: ClaimedPush) -> PushDestination? {
         guard let device = push.device, case .found(let route, _) = services.route(to: device, at: now) else {
             return nil
@@ -108,7 +108,7 @@ extension DuePushes {
         }
     }
 
-    /// Ends or postpones a push that isn't to be sent now.
+    /// Ends or postpones a push that must not be sent now.
     private func end(_ leased: LeasedPush, _ step: QueuedPushStep, at now: EpochMilliseconds) {
         switch step {
         case .send: break

@@ -3,27 +3,26 @@ import Network
 import Programs
 import Storage
 
-/// The queued pushes that are due: sends them alongside new events, which go first (``RetryBudget``), and ends their
-/// leases.
+/// Sends the queued pushes that are due alongside new events, which go first (``RetryBudget``), and ends their leases.
 ///
-/// Pushes that wait for a slot too long, or whose destination is silent, are given back or postponed.
+/// Pushes that wait too long for a slot, or whose destination is silent, are given back or postponed.
 final class DuePushes: DueWork {
     /// A claimed push that has not been sent yet.
     struct Waiting {
         let claimed: ClaimedPush
         let leased: LeasedPush
-        /// A time before its device was read.
+        /// A time before the push's device was read.
         let claimedAt: EpochMilliseconds
-        /// When it was claimed.
+        /// When the push was claimed.
         let claimedMoment: MonotonicTime
-        /// Its destination; `nil` if it can't be sent and needs no slot.
+        /// The push's destination; `nil` if the push can't be sent and needs no slot.
         let destination: PushDestination?
     }
 
     /// A push in flight.
     struct Sending {
         let leased: LeasedPush
-        /// Whose slot it uses.
+        /// The destination whose slot the push uses.
         let destination: PushDestination
         /// The app that APNs judges; `nil` for Web Push.
         let target: APNsHealth.Target?
@@ -43,13 +42,13 @@ final class DuePushes: DueWork {
     /// Whether the rest of a long batch waits for `pauseTimer`.
     var isPausing = false
     private(set) var pauseTimer: Timer?
-    /// When the queue's size is out of date.
+    /// When to measure the queue's size again.
     private var measuresAt = MonotonicTime(nanoseconds: 0)
     let clock: QueueClock
     let attempts: AttemptRunner
     var reportedAt = MonotonicTime(nanoseconds: 0)
 
-    /// Pushes of the services' queue; none is sent before ``begin(for:)``.
+    /// Creates the sender for the services' queue; nothing is sent before ``begin(for:)``.
     init(on services: LoopServices, budget: RetryBudget = RetryBudget(), pace: ClaimPace = ClaimPace()) {
         self.services = services
         self.budget = budget
@@ -69,7 +68,7 @@ final class DuePushes: DueWork {
             unwritten: queue.unwrittenEnds)
     }
 
-    /// How many slots it claims for.
+    /// The number of slots to claim pushes for.
     var claimWidth: Int { max(destinations.width, min(Bounds.retriesClaimedMin, budget.inFlightMax)) }
 
     var isIdle: Bool { destinations.inFlight == 0 }
@@ -79,7 +78,7 @@ final class DuePushes: DueWork {
     let pollInterval = Bounds.retryPollInterval
     let unreadableEvent: StaticString = "queue.unreadable"
 
-    /// Soon if waiting pushes have no slot, so that pushes for a silent destination make room.
+    /// The next check: soon if waiting pushes have no slot, so that pushes to a silent destination make room.
     var nextCheck: EpochMilliseconds? {
         waiting.isEmpty ? nil : now + Bounds.retryStallTime.inMilliseconds
     }
@@ -129,7 +128,7 @@ final class DuePushes: DueWork {
         let next = isAll ? try await storage.nextPushDue() : claimed.map(\.push.dueAt).min()
         try await measureIfDue(isEmpty: next == nil)
         queue.noteOldestDue(next)
-        // A claim searches only some parts of the queue.
+        // A claim searches only some of the queue's parts.
         let areMoreDue = !claimed.isEmpty && next.map { $0 <= now } ?? false
         return DueWorker.Found(next: next, mayHaveMore: !isAll || areMoreDue)
     }
@@ -138,7 +137,7 @@ final class DuePushes: DueWork {
         _ claimed: [ClaimedPush], _ lease: PushLease, _ claimedAt: EpochMilliseconds,
         _ claimedMoment: MonotonicTime
     ) {
-        // A push whose end couldn't be written is claimed again after its lease expired.
+        // A push whose end couldn't be written is claimed again after its lease expires.
         let open = claimed.filter { !queue.isOver($0.push, owner: lease.owner) }
         let taken = open.map { push in
             Waiting(
@@ -167,7 +166,7 @@ final class DuePushes: DueWork {
         for push in pushes { queue.end(push.leased.givenBack()) }
     }
 
-    /// Postpones pushes whose destination doesn't answer and uses all its slots.
+    /// Postpones pushes whose destination isn't answering and has no free slot.
     ///
     /// They are treated as sent and unanswered, which frees the claim for others.
     private func postponeStalled() {
@@ -179,7 +178,7 @@ final class DuePushes: DueWork {
         for push in stalled { postpone(push, .unreachable, at: now) }
     }
 
-    /// Ends or returns waiting pushes whose time or lease is over.
+    /// Ends or gives back waiting pushes that have expired or whose lease is running out.
     private func endWhatIsOver() {
         for push in waiting.takeAll(where: { isOver($1) }) { begin(push) }
     }

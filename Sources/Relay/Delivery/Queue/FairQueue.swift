@@ -1,11 +1,11 @@
-/// A FIFO queue for each destination; destinations take turns.
+/// A FIFO queue per destination; destinations take turns.
 ///
 /// A destination that isn't free leaves the turns until ``free(_:)`` returns it, so taking an element costs the same
 /// for any number of destinations.
 struct FairQueue<Destination: Hashable, Element> {
     private struct Line<Item> {
         var items: [Item] = []
-        /// The first item that has not been taken.
+        /// The index of the first item that has not been taken.
         var first = 0
 
         var rest: ArraySlice<Item> { items[first...] }
@@ -22,7 +22,7 @@ struct FairQueue<Destination: Hashable, Element> {
     private var lines: [Destination: Line<Element>] = [:]
     /// The destinations with elements that may be free.
     private var turns = Line<Destination>()
-    /// Those that were not free.
+    /// The destinations with elements that were not free when asked.
     private var blocked: Set<Destination> = []
     /// The number of queued elements.
     private(set) var count = 0
@@ -59,12 +59,12 @@ struct FairQueue<Destination: Hashable, Element> {
         return nil
     }
 
-    /// Asks again whether a destination is free.
+    /// Returns a destination to the turns, so that it is asked again whether it is free.
     mutating func free(_ destination: Destination) {
         if blocked.remove(destination) != nil { turns.items.append(destination) }
     }
 
-    /// Removes all elements that satisfy a condition, in the order of each destination.
+    /// Removes and returns all elements that satisfy a condition, in order within each destination.
     mutating func takeAll(where isTaken: (Destination, Element) -> Bool = { _, _ in true }) -> [Element] {
         var taken: [Element] = []
         for (destination, line) in lines {

@@ -3,7 +3,7 @@ import Storage
 
 /// A push whose queue row this process has leased; converts an outcome into the end of the lease.
 ///
-/// Used for pushes that the worker claimed, and for those still in flight when their event got its response.
+/// Used for pushes that the worker claimed, and for pushes still in flight when their event got its response.
 struct LeasedPush {
     /// The push; `attempts` doesn't include the current one.
     let push: PendingPush
@@ -12,14 +12,14 @@ struct LeasedPush {
     /// The lease owner.
     let owner: UUIDv7
 
-    /// A push under a lease.
+    /// Creates a push under a lease.
     init(_ push: PendingPush, to device: Device?, owner: UUIDv7) {
         self.push = push
         self.device = device
         self.owner = owner
     }
 
-    /// Ends the lease without an outcome.
+    /// Returns the given end of the lease.
     func end(_ end: Settlement.End) -> PushQueue.End {
         PushQueue.End(
             settlement: Settlement(id: push.id, secretHash: push.secretHash, owner: owner, end: end))
@@ -38,9 +38,9 @@ struct LeasedPush {
     /// Ends the lease without an attempt.
     func givenBack() -> PushQueue.End { end(.again(dueAt: push.dueAt, attempts: push.attempts)) }
 
-    /// Ends the lease with the push's end.
+    /// Returns the end of the lease that follows from the push's end.
     ///
-    /// - Parameter expiresAt: When the push expires, if not at the time in its row.
+    /// - Parameter expiresAt: When the push expires, if that differs from the time in its row.
     func end(
         after pushEnd: PushEnd, _ schedule: RetrySchedule, at now: EpochMilliseconds,
         expiresAt: EpochMilliseconds? = nil, random: Double

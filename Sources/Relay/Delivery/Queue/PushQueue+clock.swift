@@ -10,7 +10,7 @@ extension PushQueue {
         writer.withBuffer { $0.clockSetForwardAt = now }
     }
 
-    /// Whether a push can really have waited as long as the clock says.
+    /// Whether a push can really have waited as long as the wall clock suggests.
     func mayHaveWaited(_ time: Duration, at now: MonotonicTime) -> Bool {
         writer.withBuffer { $0.clockSetForwardAt }.map { now.since($0) > time } ?? true
     }
@@ -40,14 +40,14 @@ extension PushQueue {
         while true {
             let found = try await storage.pushes(dueAfter: horizon, leased: false, limit: limit)
             let count = try await makeDue(found, at: now)
-            // If other relays were faster, nothing is left, or the next round handles it.
+            // If other relays were faster, nothing is left or the next round handles the rest.
             guard found.count == limit, count > 0 else { break }
         }
         let leaseEnd = now + (options.leaseTime + Bounds.clockSkewMax).inMilliseconds
         return try await storage.pushes(dueAfter: leaseEnd, leased: true, limit: limit)
     }
 
-    /// Makes pushes due now and returns how many of them hadn't changed since.
+    /// Makes pushes due now, unless they have changed since they were read, and returns how many were unchanged.
     @discardableResult
     func makeDue(_ pushes: [DuePush], at now: EpochMilliseconds) async throws(StorageError) -> Int {
         let count = try await storage.setDue(pushes, to: now)

@@ -55,7 +55,7 @@ extension PushQueue {
         let leased = try await storage.settle(batch.ends.map(\.settlement), logging: batch.isLogged)
         let written = writer.withBuffer { state in
             let written = state.unwritten.wrote(batch, leased: leased)
-            // At once, so that there is no moment in which neither the queue nor the log says that they are unwritten.
+            // Without a pause, so that at any moment either the queue or the log counts them as unwritten.
             deliveryLog.append(written.unlogged)
             return written
         }

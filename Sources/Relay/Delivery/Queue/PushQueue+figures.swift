@@ -12,7 +12,7 @@ extension PushQueue {
     struct Figures: Sendable, Equatable {
         /// Approximate number of queued pushes.
         var waiting = 0
-        /// Approximate bytes of their payloads.
+        /// Approximate size of the queued pushes' payloads, in bytes.
         var waitingBytes = 0
         /// When the oldest unleased push is due, as of the last poll; `nil` if none is queued.
         var oldestDue: EpochMilliseconds?
@@ -25,7 +25,7 @@ extension PushQueue {
         /// Failures, by ``KnownReasons``.
         private(set) var failed = [UInt64](repeating: 0, count: KnownReasons.words.count)
 
-        /// Counts a removed registration; strangers choose bundle IDs, so the number of distinct ones is limited.
+        /// Counts a removed registration; the number of distinct bundle IDs is limited, because strangers choose them.
         mutating func countRemoved(_ device: Device) {
             var app = RemovedApp(bundleID: device.bundleID, environment: device.environment)
             if removed[app] == nil, removed.count >= 2 * Bounds.metricsAppsMax {

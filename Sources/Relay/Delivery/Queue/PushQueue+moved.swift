@@ -2,7 +2,7 @@ import Storage
 
 /// Stores pushes for devices whose rows another relay may be moving to another hash.
 extension PushQueue {
-    /// A push, and its device as read.
+    /// A push and its device as read from the database.
     struct Addressed {
         var push: PendingPush
         var device: Device

@@ -13,17 +13,17 @@ final class PushQueue: Sendable {
     struct Options: Sendable {
         /// Maximum queued pushes per secret.
         var perSecretMax = 20_000
-        /// Maximum queued pushes of all secrets; zero stores none.
+        /// Maximum queued pushes of all secrets; zero disables the queue.
         ///
-        /// It is compared with a count that may be a few seconds old and is kept per process.
+        /// Compared with a count that each process keeps for itself and that may be a few seconds old.
         var totalMax = 200_000
         /// Maximum bytes of the payloads of all queued pushes; compared like `totalMax`.
         var bytesMax = 512 << 20
         /// The back-off schedule.
         var schedule = RetrySchedule()
-        /// How long sending one push can take, with all its attempts.
+        /// How long sending one push can take, including all immediate attempts.
         var workMax: Duration = .seconds(29)
-        /// How long storing unconfirmed pushes is retried before they are reported as unconfirmed.
+        /// How long the queue retries storing a push whose storage wasn't confirmed before reporting it as unconfirmed.
         var confirmTime: Duration = .seconds(5)
         /// Waits before ends are written, so that they share transactions, and after a failure.
         var pause: @Sendable (Duration) async -> Void = { duration in try? await Task.sleep(for: duration) }
@@ -41,12 +41,12 @@ final class PushQueue: Sendable {
         case unconfirmed
     }
 
-    /// The end of a lease, and the registration to remove once it is written.
+    /// The end of a lease, and the registration to remove once the end is written.
     struct End: Sendable {
         var settlement: Settlement
-        /// A registration to remove unless it is newer.
+        /// The registration to remove unless it is newer.
         ///
-        /// It is removed after the end is written, because the device's rows are removed with it.
+        /// The registration is removed after the end is written, because the device's rows are removed with it.
         var removal: Removal?
 
         struct Removal: Sendable {
@@ -73,7 +73,7 @@ final class PushQueue: Sendable {
 
     let options: Options
     let storage: any QueueStorage & RegistrationStorage
-    /// Takes the log rows that can't be written together with their ends.
+    /// Writes the log rows that can't be written together with their ends.
     let deliveryLog: DeliveryLog
     let log: Log
     let writer = BatchWriter(State())
@@ -83,7 +83,7 @@ final class PushQueue: Sendable {
     let refusals: AsyncStream<Void>
     let refusal: AsyncStream<Void>.Continuation
 
-    /// A queue on a database; no ends are written before ``run()``.
+    /// Creates a queue on a database; no ends are written before ``run()``.
     init(
         storage: any QueueStorage & RegistrationStorage, deliveryLog: DeliveryLog, log: Log,
         options: Options = Options()
@@ -157,7 +157,7 @@ final class PushQueue: Sendable {
     /// The number of unwritten ends.
     var unwrittenEnds: Int { writer.withBuffer(\.unwritten.count) }
 
-    /// About when the oldest of the pushes ended whose ends aren't in the database yet.
+    /// Approximate end time of the oldest push whose end isn't in the database yet.
     var unwrittenSince: EpochMilliseconds? { writer.withBuffer(\.unwritten.oldest) }
 
     /// Whether a claimed push has already ended.

@@ -24,7 +24,7 @@ final class QueueClock {
 
     /// Checks for clock changes; call it before comparing times.
     ///
-    /// A lease is longer than its work by the allowed clock skew, so smaller steps are harmless.
+    /// A lease outlasts its work by the allowed clock skew, so smaller steps are harmless.
     func look(at wall: EpochMilliseconds, _ monotonic: MonotonicTime) {
         let step = watch.step(to: wall, at: monotonic)
         guard step >= Bounds.clockSkewMax || step <= .zero - Bounds.clockSkewMax else { return }
@@ -73,12 +73,12 @@ final class QueueClock {
 
 /// Leases that end beyond the maximum because the clock was fast when they were taken.
 ///
-/// Their owners may still be working, and the end time doesn't show this. Each lease therefore gets a whole lease time
-/// from when it was first seen, by this process's monotonic clock; after that, no owner can still be working.
+/// Their owners may still be working, which the end time doesn't show. Each lease is therefore left alone for a full
+/// lease time after it was first seen, by this process's monotonic clock; after that, no owner can still be working.
 struct LateLeases {
     private var seen: [DuePush: MonotonicTime] = [:]
 
-    /// Returns the leases among the current ones that were seen for long enough; remembers the others.
+    /// Returns the current leases that were first seen long enough ago; remembers the others.
     mutating func over(
         _ found: [DuePush], after time: Duration, at now: MonotonicTime
     ) -> [DuePush] {

@@ -19,7 +19,7 @@ enum QueuedPushStep: Hashable, Sendable {
     /// - Parameters:
     ///   - device: The device as the claim read it.
     ///   - expiresAt: When the push expires.
-    ///   - zone: Finds a time zone.
+    ///   - zone: Looks up a time zone.
     init(
         _ claimed: ClaimedPush, to device: Device, at now: EpochMilliseconds, expiresAt: EpochMilliseconds,
         zone: (String) -> TimeZoneRules?
@@ -64,7 +64,7 @@ struct QuietPayload {
         self.aps = aps
     }
 
-    /// Whether nothing is shown.
+    /// Whether the payload has neither an alert nor a badge.
     var isSoundAlone: Bool { aps["alert"] == nil && aps["badge"] == nil }
 
     /// The JSON text: without sound and, if that fits, `passive`.

@@ -2,9 +2,8 @@ import Network
 
 /// Apps whose provider token APNs currently rejects: only one stored push at a time is sent, as a probe.
 ///
-/// Otherwise a full queue would be rejected push by push, and APNs closes connections with many rejections.
-/// Each app is judged separately in each environment, because a key may be valid for one app and not for
-/// another.
+/// Otherwise a full queue would be rejected push by push, and APNs closes connections that have many rejections. Each
+/// app is judged separately in each environment, because a key may be valid for one app and not for another.
 struct RefusedTokens {
     private struct Refusal {
         /// No push is sent before this time.

@@ -13,20 +13,20 @@ struct RetrySchedule: Hashable, Sendable {
     /// The base delay after the first failure; it doubles with each further failure.
     static func delayMin(after cause: OutcomePolicy.RetryLater.Cause) -> Duration {
         switch cause {
-        // The cause may be only this relay's connection, which often recovers quickly.
+        // The cause may be just this relay's connection, which often recovers quickly.
         case .unreachable: .seconds(1)
         case .server: .seconds(2)
-        // APNs received too much for this device or from this key; retrying early makes it worse.
+        // APNs received too many requests for this device or from this key; retrying early makes it worse.
         case .tooMany: .seconds(5)
         // Someone must fix the cause, or has just done so.
         case .token: .seconds(5)
         }
     }
 
-    /// When to retry; never later than the push's expiry, when its end must be recorded.
+    /// When to retry: at the latest when the push expires, because its end must be recorded then.
     ///
     /// - Parameters:
-    ///   - attempts: How often it was sent, including this time.
+    ///   - attempts: How often the push was sent, including this time.
     ///   - random: At least 0 and below 1.
     func due(
         after retry: OutcomePolicy.RetryLater, attempts: Int, at now: EpochMilliseconds,

@@ -1,10 +1,10 @@
 import Instruments
 import Storage
 
-/// A queued push has a trace of its own, to which its attempts belong, since they may be made hours later and by
-/// another relay. It and the event's trace have links to each other.
+/// A queued push has its own trace, because its attempts may be made hours later and by another relay. That trace and
+/// the event's trace link to each other.
 extension SpanRecorder {
-    /// A push of the event was stored in the queue.
+    /// Records that a push of the event was stored in the queue.
     func queued(_ push: PendingPush, _ reason: String, _ begun: Begun) {
         let place = tracer.place(ofPush: push.id)
         let details: [LogField] = [.apnsID(push.id), .reason(reason)]
@@ -17,7 +17,7 @@ extension SpanRecorder {
                 began: begun.began, ended: now, details: details, links: [self.place]))
     }
 
-    /// A queued push's attempt ended.
+    /// Records that an attempt to send a queued push ended.
     func retried(_ push: PendingPush, _ end: PushEnd) {
         let details: [LogField] = [
             .apnsID(push.id), .secretHash(push.secretHash), .count("earlier_attempts", push.attempts),

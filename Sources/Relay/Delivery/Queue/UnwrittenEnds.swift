@@ -12,7 +12,7 @@ struct UnwrittenEnds {
     /// Ends to write in one transaction.
     struct Batch {
         var ends: [End]
-        /// Whether their rows in the delivery log are written with them.
+        /// Whether the ends' delivery log rows are written with them.
         var isLogged: Bool
     }
 
@@ -42,12 +42,12 @@ struct UnwrittenEnds {
         }
     }
 
-    /// Oldest first.
+    /// Ends waiting to be written, oldest first.
     private var waiting: [Waiting] = []
     private var inHand = 0
-    /// When the oldest of the pushes ended whose ends are being written.
+    /// When the oldest push whose end is being written ended.
     private var inHandSince: EpochMilliseconds?
-    /// When the oldest of the pushes ended whose devices are being removed.
+    /// When the oldest push whose device is being removed ended.
     private var removingSince: EpochMilliseconds?
     /// New leases of pushes that were claimed again while their ends were being written.
     private var leases: [String: Lease] = [:]
@@ -57,11 +57,11 @@ struct UnwrittenEnds {
     private var unwritten: [String: Int] = [:]
     private var remembered = RememberedEnds(limit: Bounds.endsRememberedMax)
     private var batchMax = Bounds.endsPerBatchMax
-    /// Counts transient failures in a row.
+    /// Counts consecutive transient failures.
     private var backOff = Bounds.endsBackOff
     /// Timeouts since a batch was last written with its log rows.
     private var timeouts = 0
-    /// Refusals in a row.
+    /// Consecutive refusals by the database.
     private var refusals = 0
     /// Transient failures since the process began to shut down.
     private var failuresAtEnd = 0
@@ -71,12 +71,12 @@ struct UnwrittenEnds {
     /// The number of unwritten ends.
     var count: Int { waiting.count + inHand + refused.count }
 
-    /// About when the oldest of the pushes ended whose ends wait, other than the refused ones.
+    /// Approximate end time of the oldest push whose end is waiting and wasn't refused.
     var oldest: EpochMilliseconds? {
         [inHandSince, removingSince, waiting.lazy.compactMap(\.end.endedAt).min()].compactMap(\.self).min()
     }
 
-    /// How many of them the database refused.
+    /// The number of ends that the database refused.
     var refusedCount: Int { refused.count }
 
     // MARK: Adding
@@ -93,7 +93,7 @@ struct UnwrittenEnds {
     mutating func reclaimed(_ push: PendingPush, owner: UUIDv7) -> Bool {
         let lease = Lease(secretHash: push.secretHash, owner: owner)
         if let end = remembered.take(push.id) {
-            // Even above the limit: the alternative is to send the push again.
+            // Added even above the limit: the alternative is to send the push again.
             waiting.append(Waiting(end: lease.applied(to: end)))
             note(end, 1)
             return true
@@ -133,7 +133,7 @@ struct UnwrittenEnds {
         /// Log rows that weren't written with the batch.
         var unlogged: [Delivery] = []
         var removals: [End.Removal] = []
-        /// Ends that came too late: their leases were lost.
+        /// The number of ends that came too late because their leases were lost.
         var notLeased = 0
     }
 
@@ -206,7 +206,7 @@ struct UnwrittenEnds {
         return batch.ends.map { end in leases[end.settlement.id]?.applied(to: end) ?? end }
     }
 
-    /// Requeues a batch that timed out; returns true if only waiting and retrying is left.
+    /// Requeues a batch that timed out; returns true if the only option left is to wait and retry.
     private mutating func tookTooLong(_ batch: Batch) -> Bool {
         timeouts += 1
         let isAlone = batch.ends.count == 1
@@ -301,7 +301,7 @@ private struct RememberedEnds {
 }
 
 extension PushQueue.End {
-    /// When the push ended; `nil` if it didn't.
+    /// When the push ended; `nil` if it hasn't.
     fileprivate var endedAt: EpochMilliseconds? {
         guard case .over(let delivery) = settlement.end else { return nil }
         return delivery.createdAt

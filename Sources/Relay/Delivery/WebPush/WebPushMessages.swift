@@ -2,24 +2,25 @@ import APNs
 import Storage
 import WebPush
 
-/// Makes the messages of pushes; pushes with one content share a message.
+/// Creates the messages of pushes; pushes with the same content share a message.
 struct WebPushMessages {
-    /// The inputs of a message besides its push's notification.
+    /// The inputs to a message other than its push's notification.
     private struct Variant: Equatable {
         let page: String?
         let tenant: SecretHash
         let isSmall: Bool
-        /// How long the push service keeps it, in seconds.
+        /// How long the push service keeps the message, in seconds.
         let timeToLive: Int
     }
 
-    /// The largest message that Firefox on Android gets, in bytes of plaintext: its service passes it on as JSON.
+    /// The largest message that Firefox on Android receives, in bytes of plaintext; its push service passes messages on
+    /// as JSON.
     static let smallBytesMax = 2_912
 
     /// A message.
     struct Made {
         let message: Message
-        /// Whether there is a smaller one.
+        /// Whether the message can be made smaller.
         var mayShrink: Bool { message.payload.count > smallBytesMax }
     }
 

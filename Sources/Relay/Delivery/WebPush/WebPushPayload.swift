@@ -2,7 +2,7 @@ import APNs
 import JSON
 import WebPush
 
-/// The message for browsers, made from a payload for APNs: all contents, styles and queued pushes have one form.
+/// The message for browsers, made from a payload for APNs: every content, style and queued push has the same form.
 ///
 /// It has the members of declarative Web Push, so that Safari shows it even if the page's worker fails, and an app's
 /// data under `notification.data` for the worker (docs/reference/api.md, "What the device receives").
@@ -28,7 +28,7 @@ struct WebPushPayload {
         isSilent = aps["sound"] == nil
         for name in ["alert", "sound", "mutable-content", "content-available"] { aps[name] = nil }
         members["aps"] = aps.members.isEmpty ? nil : .object(aps)
-        // The app's data, of which payloads for APNs have up to three copies.
+        // The app's data, which payloads for APNs contain up to three times.
         if let facts = members["body"]?.object, members["data"] == nil || members["data"] == members["body"],
             ["eventType", "challengeID"].contains(where: { facts[$0] != nil })
         {
@@ -66,7 +66,7 @@ struct WebPushPayload {
         return short.written
     }
 
-    /// The data that the relay itself wrote; `nil` if that is all of it.
+    /// The members of the data that the relay itself wrote; `nil` if there are no others.
     private var facts: JSON.Object? {
         var rest = JSON.Object()
         for member in data.members where Self.factNames.contains(member.name) {
@@ -80,7 +80,7 @@ struct WebPushPayload {
         "challengeCode",
     ]
 
-    /// The smallest room for texts, in bytes; below it, other parts are left out.
+    /// The minimum space for the texts, in bytes; if less is left, other parts are left out.
     private static let textBytesMin = 64
 
     private var written: [UInt8] {

@@ -6,20 +6,20 @@ import WebPush
 enum WebPushPolicy {
     /// The next step.
     enum Step: Hashable, Sendable {
-        /// Send it again immediately, as a small message.
+        /// Send the push again immediately, as a small message.
         case sendSmall
         case end(PushEnd)
     }
 
-    /// Maximum immediate attempts: one more with a small message.
+    /// Maximum immediate attempts: the first one, and one with a small message.
     static let attemptsAtOnceMax = 2
 
     /// The step after an outcome.
     ///
     /// - Parameters:
-    ///   - service: Who should have answered.
-    ///   - mayShrink: Whether there is a smaller message.
-    ///   - firstSentAt: When the first attempt was sent; only a registration older than that is removed.
+    ///   - service: The push service that the push was sent to.
+    ///   - mayShrink: Whether the message can be made smaller.
+    ///   - firstSentAt: When the first attempt was sent; only registrations older than that are removed.
     static func step(
         after outcome: WebPush.Outcome, of service: PushService, mayShrink: Bool,
         firstSentAt: EpochMilliseconds
@@ -30,7 +30,7 @@ enum WebPushPolicy {
         case .unreachable(let unreachable):
             var reason = unreachable.cause.rawValue
             if service == .other, unreachable.cause.isConnecting {
-                // Tenants choose the host, and must not learn what its name resolves to.
+                // Tenants choose the host and must not learn what its name resolves to.
                 reason = WebPush.Unreachable.Cause.connectFailed.rawValue
             } else if !unreachable.cause.isTemporary {
                 return .end(.failed(OutcomePolicy.Failure(reason: reason)))
@@ -48,7 +48,7 @@ enum WebPushPolicy {
                             reason: rejection.name, cause: cause, after: rejection.retryAfter)))
             case .tooLarge where mayShrink: return .sendSmall
             case .gone: failure.removeIfNotUpdatedAfter = firstSentAt - 1
-            // A wrong key in the settings gets this answer for all subscriptions, so none is removed.
+            // With a wrong key in the settings, this is the answer for all subscriptions, so none is removed.
             case .wrongKey, .configuration, .tooLarge, .refused: break
             }
             return .end(.failed(failure))

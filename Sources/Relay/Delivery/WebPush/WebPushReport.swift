@@ -1,7 +1,6 @@
 import WebPush
 
-/// Reports the failures of pushes by Web Push to the log: one line for each service and reason, regardless of the number
-/// of pushes.
+/// Logs the failures of pushes by Web Push: one line per service and reason, regardless of the number of pushes.
 struct WebPushReport {
     private struct Failure: Hashable {
         let host: String
@@ -18,7 +17,7 @@ struct WebPushReport {
 
     private var failures: [Failure: Int] = [:]
 
-    /// Records an outcome; a subscription that has ended is usual.
+    /// Records an outcome; a subscription that has ended is normal and not reported.
     mutating func note(_ outcome: Outcome, of service: PushService, host: String) {
         switch outcome {
         case .accepted: break
@@ -26,7 +25,7 @@ struct WebPushReport {
         case .rejected(let rejection):
             switch rejection.kind {
             case .gone: break
-            // Tenants choose other hosts, and the key that their subscriptions were made with.
+            // For other services, tenants choose the host and the key that their subscriptions were made with.
             case .configuration where service != .other: count(.configuration, rejection.name, host)
             case .wrongKey, .configuration, .later, .tooLarge, .refused:
                 count(.refused, rejection.name, host)
@@ -36,7 +35,7 @@ struct WebPushReport {
 
     private mutating func count(_ event: Event, _ reason: String, _ host: String) {
         let failure = Failure(host: host, reason: reason, event: event)
-        // Those for the operator are few: one for each known service and reason.
+        // Failures that the operator must fix are few: at most one per known service and reason.
         guard
             event == .configuration || failures[failure] != nil
                 || failures.count < Bounds.webPushFailuresLoggedMax

@@ -5,14 +5,14 @@ import WebPush
 
 /// One attempt to deliver a push by Web Push: what the policy needs to know.
 ///
-/// A class, so that a push to APNs carries only a pointer.
+/// This is a class so that a push to APNs carries only a pointer.
 final class WebPushRoute: Sendable {
     let device: WebPushDevice
-    /// Under which the device is registered.
+    /// The secret's hash under which the device is registered.
     let secretHash: SecretHash
     /// When the first attempt was sent, in milliseconds since 1970; the registration was read before that.
     let firstSentAt: EpochMilliseconds
-    /// Whether the message is a small one, because the usual one was too large for the service.
+    /// Whether the message is a small one, because the service rejected the usual one as too large.
     let isSmall: Bool
 
     /// A first attempt.
@@ -26,12 +26,12 @@ final class WebPushRoute: Sendable {
         self.isSmall = isSmall
     }
 
-    /// The same push with a small message; `nil` if that was tried already.
+    /// The same push with a small message; `nil` if that has been tried already.
     var small: WebPushRoute? {
         isSmall ? nil : WebPushRoute(device, of: secretHash, at: firstSentAt, isSmall: true)
     }
 
-    /// The host and port that it goes to.
+    /// The host and port that the push goes to.
     var host: String { device.subscription.endpoint.authority }
 }
 

@@ -56,6 +56,6 @@ function expiries({ certificateExpiry, webPushKey, keys }) {
     return [
         ["Certificate", ...certificate],
         keys.length > 0 && ["APNs keys", "Never, until they are revoked at developer.apple.com."],
-        webPushKey && ["Web Push key", h("code", {}, webPushKey), " never; browsers subscribe anew if it changes."],
+        webPushKey && ["Web Push key", h("code", {}, webPushKey), " never; browsers subscribe again if it changes."],
     ].filter(Boolean);
 }

@@ -1,4 +1,4 @@
-// What the relay does now and did in the last hour.
+// What the relay is doing now and did in the last hour.
 import { ask } from "../api.js";
 import { chart, sparkline } from "../chart.js";
 import { fill, h } from "../dom.js";

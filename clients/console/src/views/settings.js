@@ -1,4 +1,4 @@
-// The configuration in force, and the log level, which can change while the relay runs.
+// The configuration in force, and the log level, which can be changed while the relay is running.
 import { ask } from "../api.js";
 import { fill, h } from "../dom.js";
 import { badge, other, section, table } from "../table.js";
@@ -38,7 +38,7 @@ export function make({ say }) {
         load: async (signal) => ({ ...await ask("v1/admin/settings", { signal }), ...await ask("v1/log-level", { signal }) }),
         update: (answer) => {
             settings = answer.settings;
-            // Not what the operator is about to choose.
+            // Later answers must not replace what the operator is about to choose.
             if (isFirst) level.value = answer.level;
             isFirst = false;
             draw();

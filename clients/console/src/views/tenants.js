@@ -1,4 +1,4 @@
-// Tenants by their hashes: who was active, who is blocked, and what one has. Blocks and revokes.
+// Tenants by their hashes: who was active, who is blocked, and what a tenant has. Blocks and revokes them.
 import { ask } from "../api.js";
 import { confirm, fill, h } from "../dom.js";
 import { count, duration, moment } from "../format.js";

@@ -24,7 +24,7 @@ const shows = (selector, pattern) => until(`${selector} shows ${pattern}`, async
 const set = (selector, value) => chromium.evaluate(`(() => { const field = document.querySelector(${JSON.stringify(selector)});
     field.value = ${JSON.stringify(value)}; field.dispatchEvent(new Event("input", { bubbles: true })); })()`);
 
-/** Opens a view anew. */
+/** Reopens a view. */
 async function open(hash, pattern) {
     await chromium.open("about:blank");
     await chromium.open(`${relay.url}/#/${hash}`);
@@ -184,7 +184,7 @@ test("a push is followed hop by hop", async () => {
 });
 
 test("the queue and schedules are shown, and pages turn", async () => {
-    await open("queue", /About 2,040 pushes wait.*being sent.*ServiceUnavailable|complete.*Schedules/s);
+    await open("queue", /About 2,040 pushes are waiting.*being sent.*ServiceUnavailable|complete.*Schedules/s);
     await look("queue");
     await chromium.evaluate("void [...document.querySelectorAll('main button')].find(({ innerText }) => innerText === 'Next page').click()");
     await until("the next page", async () => relay.requests.some(({ path }) => /[?&]after=1-a-b$/.test(path)));

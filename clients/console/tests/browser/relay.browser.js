@@ -90,7 +90,7 @@ test("a tenant that one operator blocks is blocked for the other, and an event i
     await firefox.click("dialog .danger");
     await shows(firefox, "main", /Unblock/);
     await shows(firefox, ".notices", /is blocked/);
-    // The other operator's page asks again by itself.
+    // The other operator's page polls by itself.
     await until("the block", async () => /from the console/.test(await text(chromium, "main")), 20_000);
     assert.equal((await relay.post("/v1/event", event)).code, "blocked");
     await chromium.evaluate("void [...document.querySelectorAll('main button')].find(({ innerText }) => innerText === 'Unblock').click()");

@@ -1,10 +1,10 @@
-// A stand-in for the admin listener of a busy relay: it serves the page, and an hour that was made up.
+// A stand-in for the admin listener of a busy relay: it serves the page, and an hour of made-up data.
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 
 const root = new URL("../../", import.meta.url);
 const types = { html: "text/html; charset=utf-8", js: "text/javascript", css: "text/css", svg: "image/svg+xml" };
-/** The relay's (Sources/Relay/Console), with reports. */
+/** The relay's policy (Sources/Relay/Console), with reports. */
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
     + "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; report-uri /csp";
 const bounds = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000].map((milliseconds) => milliseconds * 1e6);
@@ -71,7 +71,7 @@ export class StandIn {
     }
 }
 
-/** An hour of a relay with much to do, the same each time. */
+/** An hour of a busy relay, the same each time. */
 export function busyHour(now = Date.now()) {
     let seed = 7;
     const random = () => (seed = (seed * 16_807) % 2_147_483_647) / 2_147_483_647;

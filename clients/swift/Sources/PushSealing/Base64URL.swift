@@ -21,7 +21,7 @@ package enum Base64URL {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Decodes a text.
+    /// Decodes text; `nil` if it is invalid.
     ///
     /// Each value has one spelling: padding, other characters and leftover bits that aren't zero are refused.
     package static func decode(_ text: String) -> [UInt8]? {

@@ -1,6 +1,6 @@
 /// A sealed notification: the string that a push carries beside `aps` as `sealed`.
 ///
-/// The format is docs/reference/encryption.md, version 1.
+/// docs/reference/encryption.md specifies the format, version 1.
 ///
 /// The sender and the phone have the same `secret`, a ``PairingSecret``:
 ///
@@ -26,10 +26,10 @@ public enum Envelope {
 
     /// Seals a message under a new random nonce.
     ///
-    /// Seal a message once and repeat requests with the same string: another one is other content for the relay.
+    /// Seal a message once and repeat requests with the same string: to the relay, another string is different content.
     ///
     /// - Parameter type: What the relay sees: an event's `eventType`, or a notification's `kind`, or ``defaultType``.
-    /// - Throws: ``SealingFailure``; the text then has to be shortened.
+    /// - Throws: ``SealingFailure``; if it is ``SealingFailure/tooLarge``, shorten the text.
     public static func seal(
         _ message: SealedMessage, type: String, with key: NotificationKey
     ) throws(SealingFailure) -> String {
@@ -40,12 +40,12 @@ public enum Envelope {
 
     /// Opens an envelope.
     ///
-    /// Whoever shows the message must then check it for repetition and age.
+    /// Before showing the message, check it for repetition and age.
     ///
     /// - Parameters:
-    ///   - type: The visible type of the push that carried it.
+    ///   - type: The visible type of the push that carried the envelope.
     ///   - keys: The keys of all pairings.
-    /// - Throws: ``Refusal``; the push's visible text is then what to show.
+    /// - Throws: ``Refusal``; then show the push's visible text.
     public static func open(
         _ sealed: String, type: String, with keys: [NotificationKey]
     ) throws(Refusal) -> SealedMessage {
@@ -53,7 +53,7 @@ public enum Envelope {
         return try SealedMessage(content: content)
     }
 
-    /// Like ``open(_:type:with:)``, and says which key opened it.
+    /// Opens an envelope like ``open(_:type:with:)``, and returns which key opened it.
     public static func openNamingKey(
         _ sealed: String, type: String, with keys: [NotificationKey]
     ) throws(Refusal) -> (message: SealedMessage, key: NotificationKey) {
@@ -61,7 +61,7 @@ public enum Envelope {
         return (try SealedMessage(content: content), key)
     }
 
-    /// The name of the key that an envelope says it was sealed under; `nil` if it isn't one of this version.
+    /// The ID of the key that an envelope says it was sealed under; `nil` if it isn't an envelope of this version.
     package static func keyID(of sealed: String) -> String? {
         guard sealed.utf8.count <= lengthMax, let bytes = Base64URL.decode(sealed), bytes.count > headBytes,
             bytes[0] == version
@@ -130,9 +130,9 @@ public enum Refusal: String, Error, Sendable, CaseIterable {
     case unknownKey
     /// Changed since it was sealed, or sent under another type.
     case notAuthentic
-    /// Authentic, but its sender padded it wrongly.
+    /// Authentic, but its sender padded it incorrectly.
     case badPadding
-    /// Authentic, but its sender put something else in it than a message.
+    /// Authentic, but its content isn't a message.
     case badContent
     /// Older than its time to live.
     case stale
@@ -144,7 +144,7 @@ public enum Refusal: String, Error, Sendable, CaseIterable {
 public enum SealingFailure: Error, Sendable, Equatable {
     /// The message has more than 2,559 bytes; shorten the body.
     case tooLarge
-    /// A property's value isn't allowed; its name.
+    /// A property's value isn't allowed; carries the property's name.
     case invalid(String)
     /// The platform's cryptography failed.
     case unavailable

@@ -1,9 +1,9 @@
 extension JSONValue {
-    /// Parses one JSON text in UTF-8; `nil` if it isn't one, nests deeper than 16 or has a name twice in an object.
+    /// Parses JSON in UTF-8; `nil` if it is invalid, nested deeper than 16 levels, or repeats a name in an object.
     ///
-    /// Half of a surrogate pair, which JavaScript writes for a text cut within an emoji, becomes U+FFFD.
+    /// Half of a surrogate pair, which JavaScript writes for text cut within an emoji, becomes U+FFFD.
     package init?(parsing bytes: [UInt8]) {
-        // Invalid UTF-8 would be repaired, and so differ.
+        // Invalid UTF-8 would be repaired, and would therefore differ.
         guard Array(String(decoding: bytes, as: UTF8.self).utf8) == bytes else { return nil }
         var reader = JSONReader(bytes: bytes)
         guard let value = reader.value(depth: 0), reader.isAtEnd() else { return nil }
@@ -68,7 +68,7 @@ private struct JSONReader {
         return isWhole ? .array(values) : nil
     }
 
-    // Reads what is between an opening character, which comes next, and its end.
+    // Reads the elements between an opening character, which comes next, and the closing one.
     private mutating func list(end: String, _ element: (inout JSONReader) -> Bool) -> Bool {
         position += 1
         skipSpace()

@@ -1,6 +1,6 @@
 /// A JSON value (RFC 8259).
 ///
-/// Foundation's coders would bring Foundation into programs that don't use it otherwise, such as the relay.
+/// Foundation's coders would bring Foundation into programs that don't otherwise use it, such as the relay.
 package enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)

@@ -5,7 +5,7 @@ enum KeyDerivation {
     /// - Parameters:
     ///   - input: The input keying material.
     ///   - salt: May be empty.
-    ///   - info: Names the key's purpose.
+    ///   - info: Identifies the key's purpose.
     ///   - count: The key's length in bytes, at most 8,160.
     static func key(from input: [UInt8], salt: [UInt8], info: [UInt8], count: Int) -> [UInt8] {
         let extracted = SystemCiphers.authenticationCode(

@@ -1,21 +1,21 @@
-/// The key that seals and opens notifications, and its name.
+/// The key that seals and opens notifications, and its ID.
 ///
 /// Store it where the notification service extension can read it while the device is locked: in a shared Keychain
-/// access group, accessible after the first unlock. Nothing that describes values reveals the key.
+/// access group, accessible after the first unlock. Descriptions and mirrors don't reveal the key.
 public struct NotificationKey: Sendable, Equatable {
-    /// The number of bytes of a key.
+    /// The size of a key, in bytes.
     public static let byteCount = CipherSizes.key
-    /// The number of bytes of a key's name.
+    /// The size of a key's ID, in bytes.
     public static let idByteCount = 4
 
-    /// Which key it is: the four bytes at the start of each envelope, as eight lower-case hexadecimal digits.
+    /// The key's ID: the four bytes at the start of each envelope, as eight lower-case hexadecimal digits.
     public var id: String { Hexadecimal.text(idBytes) }
 
     /// The key itself.
     public let bytes: [UInt8]
     let idBytes: [UInt8]
 
-    /// Restores a stored key; `nil` if the name isn't eight hexadecimal digits or the key isn't 32 bytes.
+    /// Restores a stored key; `nil` if the ID isn't eight hexadecimal digits or the key isn't 32 bytes.
     public init?(id: String, bytes: [UInt8]) {
         guard let idBytes = Hexadecimal.bytes(id), idBytes.count == Self.idByteCount,
             bytes.count == Self.byteCount
@@ -30,10 +30,10 @@ public struct NotificationKey: Sendable, Equatable {
 }
 
 extension NotificationKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The key's name only.
+    /// Only the key's ID.
     public var description: String { "<notification key \(id)>" }
-    /// The key's name only.
+    /// Only the key's ID.
     public var debugDescription: String { description }
-    /// A mirror without children.
+    /// A mirror without children, so that it doesn't reveal the key.
     public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
 }

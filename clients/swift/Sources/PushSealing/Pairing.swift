@@ -1,7 +1,7 @@
-/// What a pairing link tells a phone: the relay, the secret shared with the sender, and the servers to open.
+/// The contents of a pairing link: the relay, the secret shared with the sender, and the servers to open.
 ///
-/// The link is the one that OpenCode's app reads. With a ``key``, notifications can be sealed. Nothing that describes
-/// values reveals the secrets.
+/// OpenCode's app reads the same link. With a ``key``, notifications can be sealed. Descriptions and mirrors don't
+/// reveal the secrets.
 ///
 /// The sender shows the link as a QR code; the phone scans it:
 ///
@@ -21,11 +21,11 @@ public struct Pairing: Sendable, Equatable {
 
     /// The relay's URL without a slash at the end; the scheme is `http` or `https`.
     public let relayURL: String
-    /// The secret of every request to the relay.
+    /// The secret that every request to the relay carries.
     public let relaySecret: String
     /// The addresses of the server, at least one.
     public let hosts: [String]
-    /// The server's name in pushes; see ``SealedMessage/serverID``.
+    /// The server's ID in pushes; see ``SealedMessage/serverID``.
     public let serverID: String?
     /// The pairing secret; `nil` if the sender can't seal.
     public let key: PairingSecret?
@@ -62,9 +62,9 @@ public struct Pairing: Sendable, Equatable {
 
     /// Parses a link or the JSON in it, with or without `key`.
     ///
-    /// The link is any URL with the JSON in its query or fragment as `pair` or `payload`. A link without `relayURL` is refused: which
-    /// relay gets the secret is nothing to guess. So is one with a damaged or misspelt `key`, which would otherwise be a
-    /// pairing that sends texts in clear.
+    /// The link is any URL with the JSON in its query or fragment as `pair` or `payload`. A link without `relayURL` is
+    /// refused, because guessing which relay gets the secret would be unsafe. So is a link with a damaged or misspelt
+    /// `key`, which would otherwise become a pairing that sends text unencrypted.
     ///
     /// - Throws: ``PairingFailure``.
     public init(parsing text: String) throws(PairingFailure) {
@@ -92,23 +92,23 @@ public struct Pairing: Sendable, Equatable {
         code = json["code"]?.string.flatMap { Self.isCode($0) ? $0 : nil }
     }
 
-    /// Names the pairing in an app's storage: 16 hexadecimal digits that reveal nothing of its secrets.
+    /// Identifies the pairing in an app's storage: 16 hexadecimal digits that reveal nothing about its secrets.
     public var id: String {
         let code = SystemCiphers.authenticationCode(
             of: Array("pairing id \(relayURL)".utf8), key: Array(relaySecret.utf8))
         return Hexadecimal.text(Array(code.prefix(8)))
     }
 
-    /// Where the ``code`` opens OpenCode, one address for each of the ``hosts``; empty without a code.
+    /// The URLs at which the ``code`` opens OpenCode, one for each of the ``hosts``; empty without a code.
     ///
-    /// The first request uses the code up. A browser gets OpenCode's page; other clients, which don't accept `text/html`,
-    /// get `{"token":"…"}`, a password for OpenCode's API.
+    /// The first request uses up the code. A browser gets OpenCode's page; other clients, which don't accept
+    /// `text/html`, get `{"token":"…"}`, a password for OpenCode's API.
     public var connectURLs: [String] {
         guard let code else { return [] }
         return hosts.compactMap { host in Self.normalized(host).map { "\($0)/auth/connect/\(code)" } }
     }
 
-    /// Whether a text can be a one-time code: at most 128 letters, digits, `-` and `_`.
+    /// Whether the text can be a one-time code: at most 128 letters, digits, `-` and `_`.
     package static func isCode(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count)
             && text.utf8.allSatisfy { isLetter($0 | 0x20) || "0123456789-_".utf8.contains($0) }
@@ -128,7 +128,8 @@ public struct Pairing: Sendable, Equatable {
         return JSONValue.object(members).text
     }
 
-    /// The link that opens the relay's web page, which reads the pairing from the fragment: the relay doesn't get it.
+    /// The link that opens the relay's web page, which reads the pairing from the fragment, so that the relay doesn't
+    /// get it.
     package var pageLink: String { PairingLink.pageLink(to: json(code: code), relayURL: relayURL) }
 
     /// The link for the QR code.
@@ -136,10 +137,10 @@ public struct Pairing: Sendable, Equatable {
         PairingLink.link(to: json(code: code), scheme: scheme)
     }
 
-    /// Whether the relay's URL has more than scheme, host and port: OpenCode's app drops the rest.
+    /// Whether the relay's URL has more than scheme, host and port; OpenCode's app drops the rest.
     package var relayURLHasPath: Bool { relayURL.split(separator: "/").count > 2 }
 
-    /// Whether a text can be a link's scheme: lower-case letters, digits, `+`, `-` and `.`, beginning with a letter.
+    /// Whether the text can be a link's scheme: lower-case letters, digits, `+`, `-` and `.`, beginning with a letter.
     package static func isScheme(_ text: String) -> Bool {
         text.utf8.first.map(isLetter) == true
             && text.utf8.allSatisfy { isLetter($0) || "0123456789+-.".utf8.contains($0) }
@@ -149,7 +150,7 @@ public struct Pairing: Sendable, Equatable {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
     }
 
-    // A URL without a scheme is an http one for OpenCode's app.
+    // OpenCode's app treats a URL without a scheme as an http URL.
     private static func normalized(_ text: String) -> String? {
         var url = text.contains("://") ? text : "http://" + text
         while url.hasSuffix("/") { url.removeLast() }
@@ -165,27 +166,27 @@ public struct Pairing: Sendable, Equatable {
 }
 
 extension Pairing: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The relay and the server, without secrets.
+    /// The relay's URL, without secrets.
     public var description: String { "<pairing with \(relayURL)>" }
-    /// The relay and the server, without secrets.
+    /// The relay's URL, without secrets.
     public var debugDescription: String { description }
-    /// A mirror without children.
+    /// A mirror without children, so that it doesn't reveal the secrets.
     public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
 }
 
-/// Why a text isn't a pairing, or why one can't be made.
+/// Why the text isn't a pairing, or why a pairing can't be made.
 public enum PairingFailure: Error, Sendable, Equatable {
     /// Neither the JSON of a pairing nor a link with it.
     case notAPairing
     /// A version other than 1.
     case unsupportedVersion
-    /// A member is missing; its name.
+    /// A member is missing; carries its name.
     case missing(String)
-    /// A member isn't valid; its name.
+    /// A member isn't valid; carries its name.
     case invalid(String)
-    /// A member isn't this one, but looks like it.
+    /// A member's name is probably a misspelling of this one.
     case misspelt(String)
-    /// `relaySecret` isn't the one that belongs to `key`: somebody changed the link.
+    /// `relaySecret` doesn't belong to `key`: somebody changed the link.
     case secretMismatch
 }
 

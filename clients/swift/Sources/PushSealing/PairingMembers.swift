@@ -1,11 +1,11 @@
-/// The members of a pairing, and which others are probably meant to be one of them.
+/// The members of a pairing, and which unknown names were probably meant to be one of them.
 ///
-/// Unknown members are allowed, since later versions may add some. One that looks like a known one is a damaged link, and
-/// taking it for an unknown one would drop what it says, above all the key.
+/// Unknown members are allowed, since later versions may add some. But a member that looks like a known one means that
+/// the link is damaged, and ignoring it would lose its value, above all the key.
 enum PairingMembers {
     private static let names = ["key", "relaySecret", "relayURL", "hosts", "serverID"]
 
-    /// The name that a member of the object was probably meant to have; `nil` if all are known or clearly others.
+    /// The name that a member of the object was probably meant to have; `nil` if all are known or clearly different.
     static func misspelt(in json: JSONValue) -> String? {
         guard case .object(let members) = json else { return nil }
         for member in members where !["v", "code"].contains(member.name) && !names.contains(member.name) {

@@ -5,10 +5,11 @@ extension SealedMessage {
         public var end: Int?
         /// Whether the body shows only a part of the request, so that nobody may allow it from the phone.
         public var isCut = false
-        /// What to answer with the action `answer`; none for other requests, and if this version can't read them.
+        /// The questions to answer with the action `answer`; empty for other requests, and if this version can't read
+        /// them.
         public var questions: [Question] = []
 
-        /// A request without an end.
+        /// Creates a request without an end.
         public init() {}
     }
 
@@ -24,10 +25,10 @@ extension SealedMessage {
         public var isMultiple = false
         /// Whether the person can write an answer of their own.
         public var allowsText = false
-        /// Whether it can stay without an answer.
+        /// Whether the question can be left unanswered.
         public var isOptional = false
 
-        /// A question that needs one of some options.
+        /// Creates a question that requires one of the options.
         public init(_ text: String, heading: String? = nil, options: [Option] = []) {
             self.text = text
             self.heading = heading
@@ -37,12 +38,12 @@ extension SealedMessage {
 
     /// An answer to choose.
     public struct Option: Sendable, Equatable {
-        /// Its name, unique in its question.
+        /// The option's name, unique in its question.
         public var label: String
-        /// What it means.
+        /// What the option means.
         public var detail: String?
 
-        /// An option.
+        /// Creates an option.
         public init(_ label: String, detail: String? = nil) {
             self.label = label
             self.detail = detail
@@ -53,7 +54,7 @@ extension SealedMessage {
 extension SealedMessage.Request {
     private static let questionsMax = 16
 
-    // A request that this version doesn't understand doesn't make the text unreadable.
+    // A request that this version doesn't understand must not make the text unreadable.
     init(_ json: JSONValue) {
         end = json["end"]?.integer
         isCut = json["cut"]?.bool ?? false

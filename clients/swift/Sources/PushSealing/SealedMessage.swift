@@ -1,28 +1,28 @@
-/// What a sealed notification says: the plaintext of an ``Envelope``.
+/// The content of a sealed notification: the plaintext of an ``Envelope``.
 public struct SealedMessage: Sendable, Equatable {
-    /// How long a text is current without a ``timeToLive``, in seconds.
+    /// How long a message without a ``timeToLive`` is current, in seconds.
     public static let timeToLiveDefault = 86_400
 
     /// The event's ID, unique for the key: 1 to 128 bytes of UTF-8.
     public var id: String
-    /// When it was sealed, in whole seconds since 1970.
+    /// When the message was sealed, in whole seconds since 1970.
     public var sentAt: Int
     /// The title, unless there is only a body.
     public var title: String?
     /// The text, unless there is only a title.
     public var body: String?
-    /// The session that it is about.
+    /// The session that the message is about.
     public var sessionID: String?
     /// The pairing's server ID.
     public var serverID: String?
-    /// How many seconds the text is current, 0 to 2,592,000.
+    /// How many seconds the message is current, 0 to 2,592,000.
     public var timeToLive: Int?
-    /// What else the notification should look and sound like.
+    /// How else the notification should look and sound.
     public var properties = Properties()
-    /// What it asks a person to decide.
+    /// What the message asks a person to decide.
     public var request: Request?
 
-    /// A message with an ID and the time of sealing, in whole seconds since 1970.
+    /// Creates a message with an ID and the time of sealing, in whole seconds since 1970.
     public init(id: String, sentAt: Int, title: String? = nil, body: String? = nil) {
         self.id = id
         self.sentAt = sentAt
@@ -47,7 +47,7 @@ public struct SealedMessage: Sendable, Equatable {
         /// The replies that the sender accepts as ``SealedReply/action``; any if empty.
         public var actions: [String] = []
 
-        /// No properties.
+        /// Creates empty properties.
         public init() {}
     }
 }
@@ -101,7 +101,7 @@ extension SealedMessage {
 }
 
 extension SealedMessage.Properties {
-    // A member that this version doesn't understand doesn't make the text unreadable.
+    // A member that this version doesn't understand must not make the text unreadable.
     fileprivate init(_ json: JSONValue) {
         subtitle = json["subtitle"]?.string
         category = json["category"]?.string
@@ -126,12 +126,12 @@ extension SealedMessage.Properties {
 }
 
 extension [JSONValue.Member] {
-    /// Appends a text, if there is one.
+    /// Appends a string, if there is one.
     package mutating func add(_ name: String, _ text: String?) {
         if let text { append(JSONValue.Member(name, .string(text))) }
     }
 
-    /// Appends a list of texts, unless it is empty.
+    /// Appends an array of strings, unless it is empty.
     package mutating func add(_ name: String, _ texts: [String]) {
         if !texts.isEmpty { append(JSONValue.Member(name, .array(texts.map { .string($0) }))) }
     }
@@ -145,7 +145,7 @@ extension JSONValue {
         return text
     }
 
-    // A member that is a whole number from 0 to `max` if it is there; `1.0` is one, too.
+    // A member that is a whole number from 0 to `max` if it is there; `1.0` is also a whole number.
     func whole(_ name: String, max: Int) throws(Refusal) -> Int? {
         guard let value = self[name] else { return nil }
         let number =

@@ -6,10 +6,10 @@ public struct SealedReply: Sendable, Equatable {
     public var text: String?
     /// The answers to the event's questions, in their order, with the action `answer`.
     public var answers: [[String]]?
-    /// When it was sealed, in seconds since 1970.
+    /// When the reply was sealed, in seconds since 1970.
     public var sentAt: Int
 
-    /// A reply.
+    /// Creates a reply.
     public init(action: String, text: String? = nil, answers: [[String]]? = nil, sentAt: Int) {
         self.action = action
         self.text = text
@@ -21,7 +21,7 @@ public struct SealedReply: Sendable, Equatable {
     public struct Key: Sendable, Equatable {
         let key: NotificationKey
 
-        /// The key derived from a pairing secret.
+        /// Derives the key from a pairing secret.
         public init(_ secret: PairingSecret) {
             key = NotificationKey(
                 idBytes: secret.notificationKey.idBytes,

@@ -1,4 +1,4 @@
-/// What can become of a reply, as in docs/reference/api.md; a later sender can have others.
+/// What can become of a reply, as in docs/reference/api.md; later senders may report other outcomes.
 public struct ReplyOutcome: RawRepresentable, Sendable, Hashable {
     /// The agent accepted it.
     public static let taken = Self(rawValue: "taken")
@@ -6,33 +6,35 @@ public struct ReplyOutcome: RawRepresentable, Sendable, Hashable {
     public static let answeredElsewhere = Self(rawValue: "answered_elsewhere")
     /// The request is no longer open.
     public static let tooLate = Self(rawValue: "too_late")
-    /// The sender or the agent doesn't accept it.
+    /// The sender or the agent doesn't accept the reply.
     public static let refused = Self(rawValue: "refused")
     /// The agent couldn't be reached for as long as the sender tried.
     public static let notDelivered = Self(rawValue: "not_delivered")
 
-    /// The outcome as the API has it.
+    /// The outcome as the API writes it.
     public let rawValue: String
 
-    /// An outcome.
+    /// Creates an outcome.
     public init(rawValue: String) { self.rawValue = rawValue }
 }
 
-/// The result of a sealed reply, sealed by the event's sender for the phones (docs/reference/encryption.md, Results of replies).
+/// The result of a sealed reply, sealed by the event's sender for the phones (docs/reference/encryption.md, Results of
+/// replies).
 public struct SealedResult: Sendable, Equatable {
     /// The result of the reply.
     public var outcome: ReplyOutcome
-    /// Why, in one word for programs: 1 to 64 characters of `a-z 0-9 _`.
+    /// The reason in one word, for programs: 1 to 64 characters of `a-z 0-9 _`.
     public var reason: String?
-    /// When it was sealed, in seconds since 1970.
+    /// When the result was sealed, in seconds since 1970.
     public var sentAt: Int
-    /// Which reply it is about; `nil` for the result of every reply to an event that was over before one arrived.
+    /// The reply that the result is about; `nil` if it is for every reply, because the event was over before one
+    /// arrived.
     public private(set) var replyDigest: String?
 
-    /// A result.
+    /// Creates a result.
     ///
-    /// - Parameter reply: The sealed reply that it is about. Only ``ReplyOutcome/answeredElsewhere`` and
-    ///   ``ReplyOutcome/tooLate`` can be about none.
+    /// - Parameter reply: The sealed reply that the result is about. It may be `nil` only for
+    ///   ``ReplyOutcome/answeredElsewhere`` and ``ReplyOutcome/tooLate``.
     public init(outcome: ReplyOutcome, reason: String? = nil, ofReply reply: String?, sentAt: Int) {
         self.outcome = outcome
         self.reason = reason
@@ -44,7 +46,7 @@ public struct SealedResult: Sendable, Equatable {
     public struct Key: Sendable, Equatable {
         let key: NotificationKey
 
-        /// The key derived from a pairing secret.
+        /// Derives the key from a pairing secret.
         public init(_ secret: PairingSecret) {
             key = NotificationKey(
                 idBytes: secret.notificationKey.idBytes,
@@ -64,7 +66,7 @@ public struct SealedResult: Sendable, Equatable {
 
     /// Opens the result of the reply to an event.
     ///
-    /// - Parameter reply: The sealed reply that this phone sent; a result of another one is refused as
+    /// - Parameter reply: The sealed reply that this phone sent; the result of another reply is refused as
     ///   ``Refusal/notAuthentic``. `nil` if this phone didn't reply, for example for the history.
     /// - Throws: ``Refusal``.
     public init(
@@ -99,7 +101,7 @@ public struct SealedResult: Sendable, Equatable {
             SystemCiphers.authenticationCode(of: Array(sealed.utf8), key: Array("apn-relay reply".utf8)))
     }
 
-    /// Without a reply, nothing can have been done with it.
+    /// Whether the result refers to a reply if its outcome requires one.
     private var isAboutReplyIfNeeded: Bool {
         replyDigest != nil || outcome == .answeredElsewhere || outcome == .tooLate
     }

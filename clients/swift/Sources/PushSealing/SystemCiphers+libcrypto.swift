@@ -6,7 +6,7 @@ enum SystemCiphers: Ciphers {
     static func authenticationCode(of bytes: [UInt8], key: [UInt8]) -> [UInt8] {
         var code = [UInt8](repeating: 0, count: 32)
         let isDone = unsafe HMAC(EVP_sha256(), key, Int32(key.count), bytes, bytes.count, &code, nil) != nil
-        // Only a machine without memory fails here; an unkeyed code must never be used.
+        // This fails only if memory is exhausted; an unkeyed code must never be used.
         precondition(isDone, "libcrypto could not compute an HMAC")
         return code
     }
@@ -31,7 +31,7 @@ enum SystemCiphers: Ciphers {
 private final class Cipher {
     private let handle: OpaquePointer
 
-    /// A cipher for one message; `nil` if a length is wrong or the machine has no memory.
+    /// Creates a cipher for one message; `nil` if a length is wrong or memory is exhausted.
     ///
     /// Twelve bytes are GCM's default nonce length.
     init?(key: [UInt8], nonce: [UInt8], isSealing: Bool) {

@@ -9,11 +9,11 @@ public struct RegisteredDevice: Sendable, Equatable {
     public let bundleID: String
     /// APNs' environment.
     public let environment: Registration.Environment?
-    /// The first registration.
+    /// When the device was first registered.
     public let createdAt: Date?
-    /// The last registration.
+    /// When the device was last registered.
     public let updatedAt: Date?
-    /// The installation, if it said which.
+    /// The ID of the installation, if it gave one.
     public let deviceID: String?
     /// The device's name.
     public let deviceName: String?
@@ -23,20 +23,20 @@ public struct RegisteredDevice: Sendable, Equatable {
     public let osVersion: String?
     /// The app's version.
     public let appVersion: String?
-    /// Which pushes it wants.
+    /// Which pushes the device wants.
     public let preferences: Preferences?
-    /// The versions of sealed notifications that it opens.
+    /// The versions of sealed notifications that the device opens.
     public let opensSealed: [Int]
     /// The last push with a final result.
     public let lastPush: LastPush?
 
     /// A push's result.
     public struct LastPush: Sendable, Equatable {
-        /// When it ended.
+        /// When the push ended.
         public let at: Date?
         /// `sent` or `failed`.
         public let status: String
-        /// Why it failed.
+        /// Why the push failed.
         public let reason: String?
     }
 
@@ -66,13 +66,13 @@ public struct RegisteredDevice: Sendable, Equatable {
 public struct SendResult: Sendable, Equatable {
     /// How many pushes APNs accepted.
     public let sent: Int
-    /// How many failed.
+    /// How many pushes failed.
     public let failed: Int
-    /// How many the relay retries later.
+    /// How many pushes the relay retries later.
     public let queued: Int
-    /// How many devices didn't want it.
+    /// How many devices didn't want the push.
     public let muted: Int
-    /// A result per device, at most the first 380.
+    /// The result for each device, at most the first 380.
     public let deliveries: [Delivery]
 
     /// One device's result.
@@ -81,7 +81,7 @@ public struct SendResult: Sendable, Equatable {
         public let device: String
         /// `sent`, `failed`, `queued` or `muted`.
         public let status: String
-        /// Why it failed or was queued.
+        /// Why the push failed or was queued.
         public let reason: String?
     }
 
@@ -107,13 +107,13 @@ public struct HistoryPage: Sendable, Equatable {
     /// The cursor of the next page; `nil` for the last one.
     public let next: String?
 
-    /// Something that was sent.
+    /// An event or a notification that was sent.
     public struct Item: Sendable, Equatable {
-        /// The relay's ID of it.
+        /// The item's ID at the relay.
         public let id: String
-        /// When it was sent.
+        /// When the item was sent.
         public let createdAt: Date?
-        /// When it was read; `nil` if it wasn't.
+        /// When the item was read; `nil` if it wasn't.
         public let readAt: Date?
         /// The event type, or `notify`.
         public let eventType: String
@@ -125,13 +125,13 @@ public struct HistoryPage: Sendable, Equatable {
         public let title: String?
         /// The visible text, if the relay keeps texts.
         public let body: String?
-        /// The event's ID, to acknowledge it or reply to it; a sealed one has it inside, too.
+        /// The event's ID, for acknowledging it or replying to it; a sealed event also contains its ID.
         public let eventID: String?
-        /// When somebody first acknowledged it or replied; `nil` if nobody has.
+        /// When somebody first acknowledged the event or replied to it; `nil` if nobody has.
         public let acknowledgedAt: Date?
         /// The sealed notification; open it with the type ``eventType``.
         public let sealed: String?
-        /// The result of the reply to it; the relay knows it for a day after the event.
+        /// The result of the reply to the event; the relay keeps it for a day after the event.
         public let result: ReplyResult?
     }
 

@@ -6,10 +6,10 @@ public struct DeviceToken: Sendable, Hashable {
     /// The token in lower-case hexadecimal digits, which is how the relay compares tokens.
     public let hex: String
 
-    /// A token from what `application(_:didRegisterForRemoteNotificationsWithDeviceToken:)` gets.
+    /// Creates a token from what `application(_:didRegisterForRemoteNotificationsWithDeviceToken:)` gets.
     public init(_ data: Data) { hex = Hexadecimal.text(Array(data)) }
 
-    /// A token from hexadecimal digits in either case; `nil` if it isn't an even number of 2 to 400.
+    /// Creates a token from hexadecimal digits in either case; `nil` unless their number is even and from 2 to 400.
     public init?(hex: String) {
         guard let bytes = Hexadecimal.bytes(hex), (1...200).contains(bytes.count) else { return nil }
         self.hex = Hexadecimal.text(bytes)
@@ -17,6 +17,6 @@ public struct DeviceToken: Sendable, Hashable {
 }
 
 extension DeviceToken: CustomStringConvertible {
-    /// The token's end, as in the relay's answers.
+    /// The token's end, as in the relay's responses.
     public var description: String { "…" + hex.suffix(8) }
 }

@@ -1,6 +1,6 @@
 /// A category of notifications, which gives them buttons.
 ///
-/// A value, so that it can be compared and tested; ``SealedMessage/Properties/category`` names it.
+/// A value, so that it can be compared and tested; ``SealedMessage/Properties/category`` contains its identifier.
 public struct NotificationCategory: Sendable, Hashable {
     /// The category's identifier.
     public let id: String
@@ -9,21 +9,21 @@ public struct NotificationCategory: Sendable, Hashable {
 
     /// A button.
     public struct Action: Sendable, Hashable {
-        /// What the app gets when somebody taps it.
+        /// The identifier that the app gets when somebody taps the button.
         public let id: String
-        /// What it says.
+        /// The button's label.
         public let title: String
         /// Whether the device must be unlocked first.
         public let needsUnlock: Bool
-        /// Whether it opens the app.
+        /// Whether the button opens the app.
         public let opensApp: Bool
-        /// Whether it is shown as dangerous.
+        /// Whether the button is shown as dangerous.
         public let isDestructive: Bool
 
-        /// What somebody types into; `nil` for a plain button.
+        /// The button's text field; `nil` for a plain button.
         public let input: TextInput?
 
-        /// A button that needs an unlocked device.
+        /// Creates a button that needs an unlocked device.
         public init(
             id: String, title: String, needsUnlock: Bool = true, opensApp: Bool = false,
             isDestructive: Bool = false, input: TextInput? = nil
@@ -39,27 +39,28 @@ public struct NotificationCategory: Sendable, Hashable {
 
     /// A text field of a button; the app gets the text as `UNTextInputNotificationResponse.userText`.
     public struct TextInput: Sendable, Hashable {
-        /// What the button that sends the text says.
+        /// The label of the button that sends the text.
         public let button: String
-        /// What the empty field says.
+        /// The placeholder in the empty field.
         public let placeholder: String
 
-        /// A text field.
+        /// Creates a text field.
         public init(button: String, placeholder: String = "") {
             self.button = button
             self.placeholder = placeholder
         }
     }
 
-    /// A category with its buttons.
+    /// Creates a category with its buttons.
     public init(id: String, actions: [Action]) {
         self.id = id
         self.actions = actions
     }
 
-    /// OpenCode's answers to a request for permission; the identifiers are its API's words.
+    /// The buttons for OpenCode's permission requests; the identifiers are the words that its API uses.
     ///
-    /// The visible category isn't authenticated: before the app sends an answer, it asks the server what it approves.
+    /// The visible category isn't authenticated: before the app sends an answer, it must ask the server what is being
+    /// approved.
     public static let permission = NotificationCategory(
         id: "permission",
         actions: [

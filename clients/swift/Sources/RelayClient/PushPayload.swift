@@ -3,21 +3,21 @@ internal import PushSealing
 
 /// What the relay puts into a push for the app.
 ///
-/// The relay sends its members three times: beside `aps`, in `data` and, since Expo hands on only that, in `body`.
+/// The relay sends its members three times: beside `aps`, in `data`, and in `body`, which is all that Expo passes on.
 public struct PushPayload: Sendable, Equatable {
-    /// The server's name, as the relay saw it.
+    /// The server's ID, as the relay saw it.
     public var serverID: String?
     /// The event's type; a notification has none.
     public var eventType: String?
     /// The session, as the relay saw it.
     public var sessionID: String?
-    /// The sender's ID of an event that isn't sealed, to acknowledge it or reply to it; a sealed one has it inside.
+    /// The ID of an event that isn't sealed, for acknowledging it or replying to it; a sealed event contains its ID.
     public var eventID: String?
     /// The answers that the sender accepts, as the relay saw them; any if empty.
     public var actions: [String] = []
     /// The event whose notification is to be removed: a silent push after another phone acknowledged it.
     ///
-    /// ``removeClearedNotification()`` does it.
+    /// ``removeClearedNotification()`` removes that notification.
     public var clearedEventID: String?
     /// A notification's kind.
     public var kind: String?
@@ -28,7 +28,7 @@ public struct PushPayload: Sendable, Equatable {
 
     /// A challenge push's content.
     public struct Challenge: Sendable, Equatable {
-        /// Which registration it belongs to.
+        /// Identifies the registration that the challenge belongs to.
         public let id: String
         /// The value of ``Registration/challengeCode``.
         public let code: String
@@ -43,7 +43,7 @@ public struct PushPayload: Sendable, Equatable {
             let inner = ["data", "body"].lazy.compactMap { userInfo[$0] as? [AnyHashable: Any] }
             return userInfo[name] as? String ?? inner.compactMap { $0[name] as? String }.first
         }
-        // Only the visible members at the top are what the sender's envelope is bound to.
+        // The sender's envelope is bound only to the visible members at the top level.
         sealed = userInfo["sealed"] as? String
         kind = userInfo["kind"] as? String
         actions = userInfo["actions"] as? [String] ?? []
@@ -69,7 +69,7 @@ public struct PushPayload: Sendable, Equatable {
 }
 
 extension JSONValue {
-    // Strings, lists of strings and objects, which is all that a payload is asked for.
+    // Strings, lists of strings and objects: the only values that are read from a payload.
     fileprivate var dictionary: [AnyHashable: Any] {
         guard case .object(let members) = self else { return [:] }
         var values: [AnyHashable: Any] = [:]

@@ -3,7 +3,7 @@ public import PushSealing
 
 /// Opens sealed pushes.
 public struct PushReader: Sendable {
-    /// What a push is.
+    /// The result of reading a push.
     public enum Reading: Sendable, Equatable {
         /// Show this message, which the pairing with this key sent.
         case opened(SealedMessage, with: NotificationKey)
@@ -17,7 +17,7 @@ public struct PushReader: Sendable {
     private let replays: any ReplayStore
     private let now: @Sendable () -> Int
 
-    /// A reader with the keys of all pairings.
+    /// Creates a reader with the keys of all pairings.
     ///
     /// - Parameter now: The time in seconds since 1970; the system's clock if `nil`.
     public init(

@@ -26,26 +26,26 @@ public struct Registration: Sendable, Equatable {
     public var osVersion: String?
     /// The app's version.
     public var appVersion: String?
-    /// Which pushes the device wants; `nil` leaves the relay's as they are.
+    /// Which pushes the device wants; `nil` leaves the preferences at the relay unchanged.
     public var preferences: Preferences?
-    /// The token with which the relay starts Live Activities; the relay keeps what it has if absent.
+    /// The token with which the relay starts Live Activities; if absent, the relay keeps the one it has.
     ///
     /// Send the current one whenever the app comes to the foreground: iOS replaces it without notice.
     public var pushToStart: PushToStart?
     /// The code of a challenge push, for relays that ask for one.
     public var challengeCode: String?
 
-    /// A registration of a token.
+    /// Creates a registration of a token.
     public init(token: DeviceToken) { self.token = token }
 
-    /// A token of `Activity.pushToStartTokenUpdates`.
+    /// A token from `Activity.pushToStartTokenUpdates`.
     public struct PushToStart: Sendable, Equatable {
         /// The token.
         public var token: DeviceToken
         /// The name of the app's `ActivityAttributes` type.
         public var attributesType: String
 
-        /// A token that starts activities with these attributes.
+        /// Creates a token that starts activities with these attributes.
         public init(token: DeviceToken, attributesType: String) {
             self.token = token
             self.attributesType = attributesType
@@ -70,7 +70,7 @@ public struct Registration: Sendable, Equatable {
         return members
     }
 
-    /// The relay's answer.
+    /// The relay's response to a registration.
     public enum Outcome: Sendable, Equatable {
         /// The device gets pushes.
         case registered
@@ -90,21 +90,21 @@ public struct Preferences: Sendable, Equatable {
     public var quietHours: QuietHours?
     /// The device's time zone for schedules, such as `TimeZone.current.identifier`.
     public var timeZone: String?
-    /// What the app's badge counts; nothing if absent.
+    /// What the app's badge shows; nothing if absent.
     public var badge: Badge?
-    /// The most pushes within an hour, 1 to 1,000; any number if absent.
+    /// The maximum number of pushes within an hour, 1 to 1,000; unlimited if absent.
     public var perHour: Int?
-    /// The most pushes within 24 hours, 1 to 1,000; any number if absent.
+    /// The maximum number of pushes within 24 hours, 1 to 1,000; unlimited if absent.
     public var perDay: Int?
-    /// Whether the push of a Live Activity that shows the session takes the place of the event's notification.
+    /// Whether a push to a Live Activity that shows the session replaces the event's notification.
     public var activityReplacesAlert = false
 
-    /// All pushes, at any time.
+    /// Creates preferences for all pushes, at any time.
     public init() {}
 
-    /// What a badge counts.
+    /// What a badge shows.
     public enum Badge: String, Sendable {
-        /// The secret's unread items.
+        /// The number of the secret's unread items.
         case unread
     }
 
@@ -118,18 +118,18 @@ public struct Preferences: Sendable, Equatable {
         public var timeZone: String
         /// Whether requests for permission make a sound nevertheless.
         public var allowPermission: Bool
-        /// What happens to pushes.
+        /// What happens to pushes in quiet hours.
         public var mode: Mode
 
         /// What happens to pushes in quiet hours.
         public enum Mode: String, Sendable {
-            /// They make no sound.
+            /// Pushes make no sound.
             case quiet
-            /// They wait until the end.
+            /// Pushes wait until quiet hours end.
             case later
         }
 
-        /// Quiet hours in a time zone.
+        /// Creates quiet hours in a time zone.
         public init(
             from: String, to: String, timeZone: String, allowPermission: Bool = true, mode: Mode = .quiet
         ) {

@@ -5,7 +5,7 @@ extension Relay {
     /// Registers a Live Activity of a session; call it with each token of `Activity.pushTokenUpdates`.
     ///
     /// - Parameters:
-    ///   - sessionID: As the sender's events name it.
+    ///   - sessionID: The session's ID, as in the sender's events.
     ///   - device: The device's own token, so that a new token of the activity replaces the old one.
     public func registerActivity(
         _ activity: DeviceToken, sessionID: String, on device: DeviceToken
@@ -17,7 +17,7 @@ extension Relay {
         _ = try await connection.post("v1/activity/register", members)
     }
 
-    /// Removes a session's Live Activity, or all of the session; also succeeds if there is none.
+    /// Removes one of a session's Live Activities, or all of them; also succeeds if there are none.
     public func unregisterActivity(
         _ activity: DeviceToken? = nil, sessionID: String
     ) async throws(RelayError) {

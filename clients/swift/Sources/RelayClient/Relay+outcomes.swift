@@ -2,12 +2,13 @@ public import Foundation
 import PushSealing
 
 extension Relay {
-    /// What became of what the pairing's secret sent, oldest first, for senders; waits for the first in requests of at most
-    /// 15 s.
+    /// The outcomes of what was sent under the pairing's secret, oldest first, for senders.
+    ///
+    /// If there are none yet, waits for the first in requests of at most 15 s.
     ///
     /// - Parameters:
-    ///   - cursor: The page before's ``OutcomePage/cursor``.
-    ///   - seconds: How long to wait; 0 only asks what is known.
+    ///   - cursor: The previous page's ``OutcomePage/cursor``.
+    ///   - seconds: How long to wait; 0 returns only what is already known.
     public func outcomes(
         after cursor: String? = nil, limit: Int? = nil, seconds: Int = 0
     ) async throws(RelayError) -> OutcomePage {
@@ -26,14 +27,14 @@ extension Relay {
     }
 }
 
-/// A page of what became of what a secret sent, oldest first.
+/// A page of the outcomes of what was sent under a secret, oldest first.
 public struct OutcomePage: Sendable, Equatable {
-    /// What happened, some seconds ago or earlier.
+    /// The outcomes, which are at least a few seconds old.
     public let outcomes: [Outcome]
-    /// The place after them, for the next page.
+    /// The cursor for the next page.
     public let cursor: String
 
-    /// What became of something.
+    /// One outcome of something that was sent.
     public struct Outcome: Sendable, Equatable {
         /// When it happened.
         public let at: Date?
@@ -45,8 +46,8 @@ public struct OutcomePage: Sendable, Equatable {
     public enum Content: Sendable, Equatable {
         /// A push ended: the push service accepted it, or it failed for a reason.
         ///
-        /// `eventID` is the one by which the event is acknowledged, if it has one, `apnsID` the one in the response to the
-        /// event, and `device` the end of the device's token, absent if the device is no longer registered.
+        /// `eventID` is the ID for acknowledging the event, if it has one. `apnsID` is the ID in the response to the
+        /// event. `device` is the end of the device's token, absent if the device is no longer registered.
         case push(eventID: String?, apnsID: String?, device: String?, failure: String?)
         /// Somebody has seen the event, or it is over.
         case acknowledgement(eventID: String)

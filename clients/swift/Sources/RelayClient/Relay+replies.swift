@@ -41,7 +41,7 @@ extension Relay {
 
     /// The result of a reply, as soon as the sender has reported it, in requests of at most 15 s.
     ///
-    /// - Parameter seconds: How long to wait; 0 only asks what is known.
+    /// - Parameter seconds: How long to wait; 0 returns only what is already known.
     /// - Returns: `nil` if nothing is known yet.
     public func result(of sent: SentReply, seconds: Int = 25) async throws(RelayError) -> ReplyResult? {
         var left = max(0, seconds)
@@ -77,10 +77,10 @@ extension Relay {
 
     /// Waits for the reply to an event, for senders, in requests of at most 15 s.
     ///
-    /// It can end earlier than asked, for example if the relay restarts; call it again then. Nothing is lost between two
-    /// calls.
+    /// The wait can end earlier than asked, for example if the relay restarts; call it again then. No reply is lost
+    /// between two calls.
     ///
-    /// - Parameter seconds: How long to wait; 0 only asks what is known.
+    /// - Parameter seconds: How long to wait; 0 returns only what is already known.
     public func waitForReply(
         to eventID: String, seconds: Int = 25
     ) async throws(RelayError) -> EventStatus {
@@ -100,11 +100,11 @@ extension Relay {
 
 /// A reply as it was sent; keep it to ask for its result after a restart of the app.
 public struct SentReply: Sendable, Equatable, Codable {
-    /// The event.
+    /// The event's ID.
     public let eventID: String
-    /// What was chosen, if it isn't sealed.
+    /// The chosen action, if the reply isn't sealed.
     public let action: String?
-    /// What was typed, if it isn't sealed.
+    /// The typed text, if the reply isn't sealed.
     public let text: String?
     /// The sealed reply.
     public let sealed: String?
@@ -123,14 +123,14 @@ public struct SentReply: Sendable, Equatable, Codable {
 public enum ReplyResult: Sendable, Equatable {
     /// The event's sender sealed it, for this phone's reply if it sent one.
     case sealed(SealedResult)
-    /// The relay could read it, and could have made it up; trust it only for a pairing without a key.
+    /// The relay could read the result, and could have made it up; trust it only for a pairing without a key.
     case readable(outcome: ReplyOutcome, reason: String?)
-    /// It can't be opened, so it isn't from the event's sender, or not about this phone's reply.
+    /// The result can't be opened, so it isn't from the event's sender, or not about this phone's reply.
     case refused(Refusal)
 
     /// Reads a result; `nil` if there is none.
     ///
-    /// - Parameter reply: The sealed reply that this phone sent, if it did.
+    /// - Parameter reply: The sealed reply that this phone sent, if any.
     init?(_ json: JSONValue?, eventID: String?, reply: String?, key: PairingSecret?) {
         guard let json, json.isObject else { return nil }
         guard let sealed = json["sealed"]?.string else {
@@ -150,18 +150,18 @@ public enum ReplyResult: Sendable, Equatable {
 
 /// The state of an event on the phones.
 public struct EventStatus: Sendable, Equatable {
-    /// When somebody first saw it or replied; `nil` if nobody has.
+    /// When somebody first saw the event or replied; `nil` if nobody has.
     public let acknowledgedAt: Date?
     /// The first reply.
     public let reply: Reply?
 
     /// A reply to an event.
     public enum Reply: Sendable, Equatable {
-        /// A phone of the pairing sealed it.
+        /// A phone of the pairing sealed the reply.
         case sealed(SealedReply)
-        /// The relay could read it, and could have made it up; trust it only for a pairing without a key.
+        /// The relay could read the reply, and could have made it up; trust it only for a pairing without a key.
         case readable(action: String?, text: String?)
-        /// It can't be opened, so it isn't from a phone of this pairing, or not to this event.
+        /// The reply can't be opened, so it isn't from a phone of this pairing, or not to this event.
         case refused(Refusal)
     }
 

@@ -3,7 +3,7 @@ public import PushSealing
 
 /// A relay, as one pairing uses it.
 ///
-/// Calls repeat requests that the relay refuses for now (status 429 and 503), and end with a result or a
+/// Calls repeat requests that the relay temporarily refuses (status 429 and 503), and end with a result or a
 /// ``RelayError`` within the policy's deadline and one request's timeout.
 ///
 /// With `let relay = Relay(pairing)`, a phone registers and sends itself a notification:
@@ -22,9 +22,9 @@ public struct Relay: Sendable {
     let connection: RelayConnection
     let pairing: Pairing
 
-    /// The relay of a pairing.
+    /// Creates the relay of a pairing.
     ///
-    /// - Returns: `nil` if its URL isn't one for Foundation.
+    /// - Returns: `nil` if Foundation can't parse its URL.
     public init?(
         _ pairing: Pairing, transport: any Transport = SessionTransport(), policy: RetryPolicy = RetryPolicy()
     ) {
@@ -37,7 +37,7 @@ public struct Relay: Sendable {
         self.connection = connection
     }
 
-    /// Registers a device, or tells the relay what is new about it.
+    /// Registers a device, or updates its registration.
     ///
     /// - Parameter registrationKey: For relays that require one.
     public func register(
@@ -95,8 +95,8 @@ public struct Relay: Sendable {
     /// Sends a notification to the pairing's devices, or to one of them; repeating it with the same ID is safe.
     ///
     /// - Parameters:
-    ///   - visible: What relay and Apple can read, and what phones show that can't open the sealed message. Without
-    ///     actions it gets those of the sealed message, so that the relay can refuse others.
+    ///   - visible: What the relay and Apple can read, and what phones show if they can't open the sealed message. If
+    ///     it has no actions, it gets the sealed message's actions, so that the relay can refuse others.
     ///   - sealed: What the phones show; its ``SealedMessage/id`` is the event's ID.
     ///   - eventID: The ID of a notification that isn't sealed; random if absent.
     public func notify(
@@ -113,7 +113,7 @@ public struct Relay: Sendable {
         return SendResult(try await connection.post("v1/notify", members).body)
     }
 
-    /// Sends a test notification to one device, or to all of the pairing; sealed if the pairing has a key.
+    /// Sends a test notification to one device, or to all of the pairing's devices; sealed if the pairing has a key.
     public func sendTestPush(to token: DeviceToken? = nil) async throws(RelayError) -> SendResult {
         let visible = VisibleNotification(
             title: "Test notification", body: "If you can read this, notifications work.")
@@ -127,7 +127,7 @@ public struct Relay: Sendable {
 
     /// A page of what was sent to the pairing's devices, newest first.
     ///
-    /// - Parameter cursor: The page before's ``HistoryPage/next``.
+    /// - Parameter cursor: The previous page's ``HistoryPage/next``.
     public func history(after cursor: String? = nil, limit: Int? = nil) async throws(RelayError)
         -> HistoryPage
     {
@@ -148,7 +148,7 @@ public struct Relay: Sendable {
         return body["unread"]?.integer ?? 0
     }
 
-    /// The member that every request has.
+    /// The member that every request contains.
     var secret: JSONValue.Member { JSONValue.Member("secret", .string(pairing.relaySecret)) }
 
     /// Seals a message under the pairing's key.

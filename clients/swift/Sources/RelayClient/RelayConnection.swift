@@ -9,15 +9,15 @@ internal import FoundationNetworking
 public struct RetryPolicy: Sendable, Equatable {
     /// The maximum number of requests for one call.
     public var attemptsMax = 3
-    /// How long a call may take until its last request begins.
+    /// How long after its start a call may still begin a request.
     public var deadline = Duration.seconds(60)
-    /// The wait before the second request if the relay says nothing about it; each later one is twice as long.
+    /// The wait before the second request if the relay specifies none; each later wait is twice as long.
     public var delay = Duration.seconds(1)
 
-    /// Three requests within a minute.
+    /// Creates a policy with three requests within a minute.
     public init() {}
 
-    /// One request.
+    /// A policy without retries.
     public static let never: RetryPolicy = {
         var policy = RetryPolicy()
         policy.attemptsMax = 1
@@ -25,9 +25,9 @@ public struct RetryPolicy: Sendable, Equatable {
     }()
 }
 
-/// Sends requests to a relay and reads its answers.
+/// Sends requests to a relay and reads its responses.
 struct RelayConnection: Sendable {
-    /// The maximum size of an answer in bytes.
+    /// The maximum size of a response, in bytes.
     static let answerBytesMax = 4 << 20
 
     private enum Answer {
@@ -38,12 +38,13 @@ struct RelayConnection: Sendable {
     let url: URL
     let transport: any Transport
     let policy: RetryPolicy
-    /// Waits; a parameter, so that tests need not.
+    /// Waits; tests replace it so that they don't have to wait.
     var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
-    /// Posts an object and returns the status and the object of a successful answer.
+    /// Posts an object and returns the status and the object of a successful response.
     ///
-    /// Requests that get status 429 or 503 are repeated as the policy says. That is safe: what a repetition would do
+    /// Requests that get status 429 or 503 are repeated according to the policy. That is safe: whatever must not happen
+    /// twice, such as an event, carries an ID.
     /// twice, such as an event, carries an ID.
     func post(
         _ path: String, _ members: [JSONValue.Member], bearer: String? = nil

@@ -2,15 +2,15 @@ public import PushSealing
 
 /// Why a request to the relay failed.
 public enum RelayError: Error, Sendable, Equatable {
-    /// No connection, or it was lost; the system's description.
+    /// The connection failed or was lost; carries the system's description.
     case unreachable(String)
-    /// No answer in time.
+    /// The relay didn't respond in time.
     case timedOut
     /// The task was cancelled.
     case cancelled
     /// The relay refused the request.
     case rejected(Rejection)
-    /// Something that isn't a relay answered, or one that is broken; the HTTP status.
+    /// The response isn't from a relay, or is from a broken one; carries the HTTP status.
     case unexpectedAnswer(status: Int)
     /// The message can't be sealed.
     case unsealable(SealingFailure)
@@ -24,7 +24,7 @@ public enum RelayError: Error, Sendable, Equatable {
     }
 }
 
-/// A relay's error answer.
+/// A relay's error response.
 public struct Rejection: Sendable, Equatable {
     /// The HTTP status.
     public let status: Int
@@ -32,9 +32,9 @@ public struct Rejection: Sendable, Equatable {
     public let code: Code
     /// What is wrong, for people; the text may change from version to version.
     public let sentence: String
-    /// The field at fault, if it is one.
+    /// The invalid field, if there is one.
     public let field: String?
-    /// When to try again, in seconds; answers with status 429 and 503 have it.
+    /// When to try again, in seconds; present in responses with status 429 or 503.
     public let retryAfter: Int?
 
     /// An error code of the relay; an unknown one comes from a newer relay.
@@ -75,7 +75,7 @@ public struct Rejection: Sendable, Equatable {
         public static let unknownEvent = Code(rawValue: "unknown_event")
         /// The activity's secret has no such device.
         public static let unknownDevice = Code(rawValue: "unknown_device")
-        /// The event has another reply, which came first.
+        /// Another reply to the event came first.
         public static let alreadyReplied = Code(rawValue: "already_replied")
         /// No device is registered under the secret.
         public static let noDevices = Code(rawValue: "no_devices")

@@ -1,10 +1,10 @@
 public import PushSealing
 
-/// Which messages of a key were shown, in bounded space (docs/reference/encryption.md, "Replays").
+/// Records in bounded space which of a key's messages were shown (docs/reference/encryption.md, "Replays").
 public struct ReplayRecord: Sendable, Equatable, Codable {
     /// The maximum number of messages remembered.
     public static let entriesMax = 200
-    /// How much later than its time to live a message may arrive, in seconds.
+    /// How long after its time to live a message may still arrive, in seconds.
     public static let lateness = 300
 
     struct Entry: Sendable, Equatable, Codable {
@@ -15,7 +15,7 @@ public struct ReplayRecord: Sendable, Equatable, Codable {
     private(set) var entries: [Entry] = []
     private(set) var floor: Int?
 
-    /// An empty record.
+    /// Creates an empty record.
     public init() {}
 
     /// Remembers a message, or says why it must not be shown.
@@ -37,9 +37,9 @@ public struct ReplayRecord: Sendable, Equatable, Codable {
 
 /// Where an app keeps its ``ReplayRecord``s: one per key, shared with its notification service extension.
 public protocol ReplayStore: Sendable {
-    /// Gives the record of a key to a function and keeps what the function makes of it.
+    /// Passes a key's record to a function, and stores the record that the function leaves.
     ///
-    /// No other process may change the record meanwhile: lock a file in the app group.
+    /// No other process may change the record in the meantime: lock a file in the app group.
     func withRecord<Result>(
         of keyID: String, _ change: (inout ReplayRecord) throws(Refusal) -> Result
     ) throws(Refusal) -> Result

@@ -9,8 +9,8 @@ internal import Glibc
 
 /// Replay records as files in a folder, one per key, locked while they change.
 ///
-/// A lock that another process keeps is waited for at most ``lockDeadline``; then the record is used without it, since a
-/// notification service extension has half a minute for everything.
+/// Waits at most ``lockDeadline`` for a lock that another process holds; then the record is used without the lock,
+/// since a notification service extension has half a minute for everything.
 ///
 /// The folder must be in the app group, so that the notification service extension sees the same files, and readable
 /// while the device is locked: `FileProtectionType.completeUntilFirstUserAuthentication`, which is iOS' default.
@@ -21,11 +21,13 @@ public struct ReplayFiles: ReplayStore {
 
     private let folder: URL
 
-    /// Records in an existing folder.
+    /// Creates a store for records in an existing folder.
     public init(folder: URL) { self.folder = folder }
 
-    /// Changes a record under its file's lock; one that can't be read counts as empty, one that can't be written is
-    /// lost, since a text that can't be shown twice is worth less than one that can't be shown.
+    /// Changes a record under its file's lock.
+    ///
+    /// A record that can't be read counts as empty, and a change that can't be written is lost, since it is better to
+    /// show a message twice than not at all.
     public func withRecord<Result>(
         of keyID: String, _ change: (inout ReplayRecord) throws(Refusal) -> Result
     ) throws(Refusal) -> Result {
@@ -40,7 +42,7 @@ public struct ReplayFiles: ReplayStore {
         return result
     }
 
-    // It ends with the descriptor and with the process.
+    // The lock ends when the descriptor is closed or the process ends.
     private func lock(_ descriptor: Int32) {
         let end = ContinuousClock.now + Self.lockDeadline
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0, [EWOULDBLOCK, EINTR].contains(errno),

@@ -5,9 +5,10 @@ public import PushSealing
 public struct NewSchedule: Sendable, Equatable {
     /// What is sent.
     public enum Content: Sendable, Equatable {
-        /// A notification, whose text the relay and Apple can read; with a sealed message, phones show that instead.
+        /// A notification, whose text the relay and Apple can read; with a sealed message, phones show that message
+        /// instead.
         case notification(VisibleNotification, sealed: SealedMessage? = nil)
-        /// An event, sealed: `complete`, `permission` or `error`, and the session as relay and Apple see it.
+        /// A sealed event: `complete`, `permission` or `error`, and the session as the relay and Apple see it.
         case event(SealedMessage, type: String, sessionID: String)
     }
 
@@ -27,14 +28,14 @@ public struct NewSchedule: Sendable, Equatable {
     public var time: Time
     /// A schedule with the same name is replaced; random if absent, so that a repeated request isn't a second schedule.
     public var name: String?
-    /// The only device to push to; all of the pairing if absent.
+    /// The only device to push to; all of the pairing's devices if absent.
     public var device: DeviceToken?
     /// The number of seconds within which a missed occurrence is still sent; an hour if absent.
     public var lateBy: Int?
     /// The number of seconds over which the relay spreads occurrences of all schedules.
     public var window: Int?
 
-    /// A schedule.
+    /// Creates a schedule.
     public init(_ content: Content, _ time: Time) {
         self.content = content
         self.time = time
@@ -67,7 +68,7 @@ public struct NewSchedule: Sendable, Equatable {
     }
 }
 
-/// A notification as relay and Apple see it.
+/// A notification as the relay and Apple see it.
 public struct VisibleNotification: Sendable, Equatable {
     /// The title, unless there is only a body.
     public var title: String?
@@ -86,7 +87,7 @@ public struct VisibleNotification: Sendable, Equatable {
     /// What devices can switch off in ``Preferences/eventTypes``.
     public var kind: String?
 
-    /// A notification.
+    /// Creates a notification.
     public init(title: String? = nil, body: String? = nil, sound: String? = "default") {
         self.title = title
         self.body = body
@@ -109,7 +110,7 @@ public struct VisibleNotification: Sendable, Equatable {
 
 /// When a schedule recurs.
 public struct Recurrence: Sendable, Equatable {
-    /// What is counted.
+    /// The unit in which a recurrence counts.
     public enum Unit: String, Sendable {
         /// Hours, from the schedule's creation.
         case hour
@@ -127,9 +128,9 @@ public struct Recurrence: Sendable, Equatable {
         case mon, tue, wed, thu, fri, sat, sun
     }
 
-    /// What is counted.
+    /// The unit in which the recurrence counts.
     public var unit: Unit
-    /// 2 is every other day, week and so on; 1 if absent.
+    /// How many units pass from one occurrence to the next: 2 is every other day, week and so on; 1 if absent.
     public var interval: Int?
     /// The times of day, such as `08:00`; none for hours.
     public var times: [String]
@@ -137,15 +138,15 @@ public struct Recurrence: Sendable, Equatable {
     public var weekdays: [Weekday] = []
     /// The days of a month, 1 to 31, and -1 for the last one.
     public var monthDays: [Int] = []
-    /// Whose clocks the times mean: a name such as `Europe/Berlin`, or ``deviceTimeZone``; none for hours.
+    /// The time zone of ``times``: a name such as `Europe/Berlin`, or ``deviceTimeZone``; none for hours.
     public var timeZone: String?
     /// The last moment at which it may occur.
     public var until: Date?
 
-    /// The time zone for "where each phone is", which is its ``Preferences/timeZone``.
+    /// Stands for each phone's own time zone, which is its ``Preferences/timeZone``.
     public static let deviceTimeZone = "device"
 
-    /// A recurrence.
+    /// Creates a recurrence.
     public init(_ unit: Unit, times: [String] = [], timeZone: String? = nil) {
         self.unit = unit
         self.times = times
@@ -175,21 +176,21 @@ public struct Recurrence: Sendable, Equatable {
     }
 }
 
-/// A schedule in the relay's list, without what it sends.
+/// A schedule in the relay's list, without its content.
 public struct Schedule: Sendable, Equatable {
-    /// The relay's ID of it.
+    /// The schedule's ID at the relay.
     public let id: String
-    /// Its name.
+    /// The schedule's name.
     public let name: String?
-    /// When it was created.
+    /// When the schedule was created.
     public let createdAt: Date?
-    /// When it is sent next.
+    /// When the schedule is sent next.
     public let nextAt: Date?
-    /// When it recurs; `nil` if it is sent once.
+    /// When the schedule recurs; `nil` if it is sent once.
     public let every: Recurrence?
-    /// When it was sent last.
+    /// When the schedule was last sent.
     public let lastAt: Date?
-    /// The outcome, such as `sent`; docs/guide/schedules.md has the words.
+    /// The outcome of the last occurrence, such as `sent`; docs/guide/schedules.md lists them.
     public let lastOutcome: String?
     /// How many occurrences were skipped.
     public let skipped: Int
@@ -208,7 +209,7 @@ public struct Schedule: Sendable, Equatable {
 }
 
 extension Relay {
-    /// Sends something later; returns the schedule's ID and when it is sent first.
+    /// Schedules something to send; returns the schedule's ID and when it is first sent.
     public func schedule(_ new: NewSchedule) async throws(RelayError) -> (id: String, nextAt: Date?) {
         let members = try new.members { (message, type) throws(RelayError) in
             try seal(message, type: type)
@@ -217,7 +218,7 @@ extension Relay {
         return (body["id"]?.string ?? "", body.date("nextAt"))
     }
 
-    /// What is scheduled, the next one first.
+    /// The pairing's schedules, the next one first.
     public func schedules() async throws(RelayError) -> [Schedule] {
         let (_, body) = try await connection.post("v1/schedule/list", [secret])
         return (body["schedules"]?.array ?? []).compactMap { Schedule($0) }
@@ -241,6 +242,6 @@ extension Relay {
 }
 
 extension Date {
-    /// In UTC with milliseconds, as the relay writes times.
+    /// The date in UTC with milliseconds, as the relay writes times.
     fileprivate var rfc3339: String { Date.ISO8601FormatStyle(includingFractionalSeconds: true).format(self) }
 }

@@ -9,7 +9,8 @@ extension UNMutableNotificationContent {
         subtitle = message.properties.subtitle ?? ""
         body = message.body ?? ""
         if let category = message.properties.category { categoryIdentifier = category }
-        // So that a push that clears the event finds the notification: the visible payload doesn't name a sealed event.
+        // So that a push that clears the event finds the notification: the visible payload doesn't contain a sealed
+        // event's ID.
         userInfo["eventID"] = message.id
         if let thread = message.properties.threadID { threadIdentifier = thread }
         if let badge = message.properties.badge { self.badge = NSNumber(value: badge) }
@@ -35,13 +36,13 @@ public final class SealedNotification: @unchecked Sendable {  // why: the lock g
     private var callBack: ((UNNotificationContent) -> Void)?
     private let original: UNNotificationContent
 
-    /// The notification of a request, and what to call with its content.
+    /// Creates the notification of a request, with a function to call with its content.
     public init(_ request: UNNotificationRequest, _ callBack: @escaping (UNNotificationContent) -> Void) {
         original = request.content
         self.callBack = callBack
     }
 
-    /// Opens the push and shows it; with a missing key, or one that can't be read yet, the visible text.
+    /// Opens the push and shows it; if the key is missing or can't be read yet, shows the visible text.
     public func open(with reader: PushReader?) {
         guard case .opened(let message, _)? = reader?.read(PushPayload(original.userInfo)),
             let content = original.mutableCopy() as? UNMutableNotificationContent
@@ -50,7 +51,7 @@ public final class SealedNotification: @unchecked Sendable {  // why: the lock g
         deliver(content)
     }
 
-    /// Shows the visible text, unless something was shown: what to do when the time expires.
+    /// Shows the visible text, unless something was already shown; call it when the time expires.
     public func deliver() { deliver(original) }
 
     private func deliver(_ content: UNNotificationContent) {

@@ -18,7 +18,7 @@ struct ForgottenRelay: Sendable, Equatable, Codable, CustomStringConvertible, Cu
     var description: String { "<relay to unregister from>" }
     var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
 
-    /// The pairing as far as unregistering needs it.
+    /// The pairing with only what unregistering needs.
     var pairing: Pairing? {
         try? Pairing(relayURL: relayURL, relaySecret: relaySecret, hosts: [relayURL], serverID: nil, key: nil)
     }
@@ -26,7 +26,7 @@ struct ForgottenRelay: Sendable, Equatable, Codable, CustomStringConvertible, Cu
 
 /// Where an app keeps what its ``TokenKeeper`` remembers.
 ///
-/// Keep it in the Keychain: it has the secret of a removed pairing until the relay has unregistered the device.
+/// Store it in the Keychain: it contains the secret of a removed pairing until the relay has unregistered the device.
 public protocol TokenStore: Sendable {
     /// What was saved last; nothing at first.
     func load() -> [KeptToken]
@@ -36,20 +36,20 @@ public protocol TokenStore: Sendable {
 
 /// Keeps the relays' device tokens current.
 ///
-/// Call ``update(_:for:)`` at each start of the app, when APNs gives it another token, and when a pairing is added;
-/// ``forget(_:)`` when one is removed.
+/// Call ``update(_:for:)`` whenever the app starts, when APNs gives it another token, and when a pairing is added; call
+/// ``forget(_:)`` when a pairing is removed.
 public actor TokenKeeper {
-    /// The maximum number of removals that wait for their relay; the oldest are given up.
+    /// The maximum number of removals that wait for their relay; the oldest are dropped.
     static let forgottenMax = 16
-    /// The maximum number of tokens that are remembered for a pairing; the oldest are given up.
+    /// The maximum number of tokens that are remembered per pairing; the oldest are dropped.
     static let tokensMax = 8
 
     private let store: any TokenStore
     private let relay: @Sendable (Pairing) -> Relay?
-    // The call before the next one: two at once could end with the older token.
+    // The latest call, for which the next one waits: concurrent calls could end with the older token.
     private var last: Task<Void, Never>?
 
-    /// A keeper with a store.
+    /// Creates a keeper with a store.
     ///
     /// - Parameter relay: Makes the relay of a pairing.
     public init(store: any TokenStore, relay: @escaping @Sendable (Pairing) -> Relay? = { Relay($0) }) {
@@ -59,11 +59,11 @@ public actor TokenKeeper {
 
     /// Registers a device under each pairing, and removes the token that it had before.
     ///
-    /// One relay's failure doesn't keep the others from being asked. The old token goes only after the relay has the new
-    /// one; if that fails, the next call tries again. A token is remembered before its relay answers, so that one whose
-    /// registration timed out but took effect is unregistered later.
+    /// A failure at one relay doesn't affect the others. The old token is removed only after the relay has the new one;
+    /// if that fails, the next call tries again. A token is remembered before its relay responds, so that it is
+    /// unregistered later if its registration timed out but took effect.
     ///
-    /// Then it makes up for ``forget(_:)`` calls that failed.
+    /// Finally, retries ``forget(_:)`` calls that failed.
     ///
     /// - Returns: Each pairing's result, in order.
     public func update(
@@ -78,7 +78,7 @@ public actor TokenKeeper {
         }
     }
 
-    /// Removes all of a pairing's tokens from its relay; the app may delete the pairing whatever the result.
+    /// Removes all of a pairing's tokens from its relay; the app may delete the pairing regardless of the result.
     ///
     /// - Throws: ``RelayError``; the next ``update(_:for:)`` removes what is left.
     public func forget(_ pairing: Pairing) async throws(RelayError) {
@@ -122,7 +122,7 @@ public actor TokenKeeper {
         }
     }
 
-    /// Remembers a token before its relay is asked: a registration without an answer may have taken effect.
+    /// Remembers a token before its relay is asked: a registration without a response may have taken effect.
     ///
     /// - Returns: Whether it wasn't remembered yet.
     private func note(_ token: DeviceToken, of pairing: Pairing) -> Bool {
@@ -139,7 +139,7 @@ public actor TokenKeeper {
         change { $0.removeAll { $0.pairingID == pairing.id && $0.token == token.hex } }
     }
 
-    /// Remembers what is to be unregistered before asking, since the app may end meanwhile.
+    /// Remembers what to unregister before asking the relay, since the app may end in the meantime.
     private func noteForgotten(_ pairing: Pairing) {
         let relay = ForgottenRelay(relayURL: pairing.relayURL, relaySecret: pairing.relaySecret)
         change { kept in
@@ -151,7 +151,7 @@ public actor TokenKeeper {
         }
     }
 
-    /// Takes back that pairings were forgotten, which the app has again.
+    /// Cancels the removal of pairings that the app has added again.
     private func keep(_ pairings: [Pairing]) {
         let ids = Set(pairings.map(\.id))
         guard store.load().contains(where: { $0.forgottenBy != nil && ids.contains($0.pairingID) }) else {
@@ -164,7 +164,7 @@ public actor TokenKeeper {
         }
     }
 
-    /// Tries again to unregister what was forgotten while its relay was away.
+    /// Tries again to unregister tokens whose relay was unavailable.
     private func unregisterForgotten() async {
         for kept in store.load() {
             guard let forgotten = kept.forgottenBy else { continue }

@@ -6,22 +6,22 @@ public import FoundationNetworking
 
 /// Sends one HTTP request.
 ///
-/// `URLSession` is one; tests have others.
+/// ``SessionTransport`` uses `URLSession`; tests have their own transports.
 public protocol Transport: Sendable {
-    /// Sends the request and returns the answer's body and head.
+    /// Sends the request and returns the response's body and head.
     ///
-    /// It must end within the request's timeout, and follow no redirect: the body has a secret.
+    /// It must end within the request's timeout, and must not follow redirects: the body contains a secret.
     func send(_ request: URLRequest) async throws -> (Data, URLResponse)
 }
 
-/// Requests by a session of its own, which stores nothing and follows no redirects.
+/// Sends requests with its own session, which stores nothing and follows no redirects.
 public struct SessionTransport: Transport {
     /// How long one request may take, in seconds.
     public static let timeoutDefault: TimeInterval = 20
 
     private let session: URLSession
 
-    /// A transport whose requests take at most this many seconds.
+    /// Creates a transport whose requests take at most this many seconds.
     public init(timeout: TimeInterval = timeoutDefault) {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.timeoutIntervalForRequest = timeout

@@ -106,7 +106,7 @@ struct VectorTests {
             let json = try #require(JSONValue(parsing: Array(vector.plaintext.utf8)))
             #expect(result.outcome.rawValue == json["o"]?.string, "\(vector.name)")
             #expect(result.reason == json["c"]?.string && result.sentAt == json["at"]?.integer)
-            // The history's reader may have sent no reply.
+            // A phone that shows the history may not have sent the reply.
             #expect(
                 try SealedResult(opening: sealed, for: vector.eventID, ofReply: nil, with: [key]) == result)
             let again = try result.sealed(for: vector.eventID, with: key)

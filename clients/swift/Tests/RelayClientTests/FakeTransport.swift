@@ -50,7 +50,7 @@ actor FakeSleep {
     func sleep(_ duration: Duration) { waits.append(duration) }
 }
 
-/// A relay whose answers are given.
+/// A relay with predefined responses.
 struct TestRelay {
     let transport: FakeTransport
     let sleep = FakeSleep()

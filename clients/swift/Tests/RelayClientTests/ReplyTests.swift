@@ -135,7 +135,7 @@ struct ReplyTests {
         func body(_ result: SealedResult) throws -> String {
             #"{"ok":true,"result":{"sealed":"\#(try result.sealed(for: "evt", with: key))"}}"#
         }
-        // It survives the app.
+        // It survives a restart of the app.
         let kept = try JSONDecoder().decode(SentReply.self, from: JSONEncoder().encode(sent))
         let asking = try TestRelay(pairing, [.init(), .init(body: try body(taken))])
         #expect(try await asking.relay.result(of: kept, seconds: 40) == .sealed(taken))

@@ -69,7 +69,7 @@ struct TokenKeeperTests {
         let results = await keeper.update(try registration("aa01"), for: [first, second])
         #expect(results[0] == .success(.registered))
         #expect(throws: RelayError.self) { try results[1].get() }
-        // Of the second answer pair the old token's removal fails.
+        // In the second pair of responses, removing the old token fails.
         _ = await keeper.update(try registration("bb02"), for: [second, first])
         #expect(memory.load().count == 3)
         _ = await keeper.update(try registration("bb02"), for: [first])
@@ -143,7 +143,7 @@ struct TokenKeeperTests {
                 group.addTask { _ = await keeper.update(registration, for: [first]) }
             }
         }
-        // Whichever came last, its token is the only one that is left.
+        // Only the token of the last call is left.
         #expect(memory.load().count == 1)
         #expect(await transport.requests.count == 39)
     }

@@ -8,7 +8,7 @@ import { texts } from "../texts.js";
 import { answeredPart, newDrafts, questionForm } from "./questions.js";
 
 const watchSeconds = 25;
-/** Browsers end longer timers at once. */
+/** Browsers fire longer timers at once. */
 const timerMillisecondsMax = 2 ** 31 - 1;
 const hiddenNames = ["readAt", "isReadUntold", "historyID", "receivedAt", "keys", "request"];
 
@@ -24,7 +24,7 @@ export function itemView(app, { id: key, announce }) {
 
     function update() {
         const item = app.items.find((item) => item.key === key);
-        // Not for what isn't shown, so that nobody is interrupted.
+        // Changes that aren't shown don't redraw, so that nobody is interrupted.
         const state = JSON.stringify([item, app.pairing(item?.pairing)?.name, item && isOver(item)],
             (name, value) => (hiddenNames.includes(name) ? undefined : value));
         if (state === drawn) return;
@@ -37,13 +37,13 @@ export function itemView(app, { id: key, announce }) {
         if (isFirst) open(item);
     }
 
-    /** The answers go when the sender stops waiting for one. */
+    /** The answers disappear when the sender stops waiting for one. */
     function redrawAtEnd({ asked }) {
         const milliseconds = asked?.end === undefined ? 0 : asked.end * 1000 - Date.now();
         if (milliseconds > 0 && milliseconds < timerMillisecondsMax) timer = setTimeout(() => app.changed(), milliseconds);
     }
 
-    /** Reading it ends its notification; then others may have answered it already. */
+    /** Opening the item closes its notification; others may already have answered it. */
     function open(item) {
         redrawAtEnd(item);
         void app.markRead([item]);
@@ -61,7 +61,7 @@ export function itemView(app, { id: key, announce }) {
             const now = await items.get(key);
             if (!now || now.reply) return;
             if (known) return void (known.fate && await items.update(key, () => ({ outcome: known })));
-            // A relay that doesn't wait must not be asked all the time.
+            // A relay that doesn't wait must not be polled constantly.
             if (timeout > 0 && Date.now() - begin < timeout * 500) return;
         }
     }
@@ -207,12 +207,12 @@ function hasForm({ asked }, actions) {
     return asked?.questions.length > 0 && actions.includes("answer");
 }
 
-/** What is asked, whole: lines of a difference are told apart by their sign and, for eyes, by colour. Beside a form, it is folded. */
+/** What is asked, in full: a diff's lines are distinguished by their sign and, visually, by colour. Beside a form, it is collapsed. */
 function request(item, general, isFolded) {
     const lines = (item.body ?? general.body).split("\n");
     const isDifference = lines.length > 1 && lines.filter((line) => /^[+-]/.test(line)).length > 0;
     const kind = (line) => (isDifference && /^\+/.test(line) ? "added" : isDifference && /^-/.test(line) ? "removed" : undefined);
-    // In logical order: letters that run from right to left could otherwise change the order in which a command shows its words.
+    // In logical order: letters that run from right to left could otherwise change the order in which a command's words appear.
     const order = isFolded ? { dir: "auto" } : { dir: "ltr", class: "literal" };
     const code = h("pre", { tabindex: "0", ...order }, h("code", {}, ...lines.map((line) => h("span", { class: kind(line) }, line))));
     if (isFolded) return h("details", { class: "request" }, h("summary", {}, texts.item.asText), code);

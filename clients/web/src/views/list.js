@@ -10,7 +10,7 @@ const kinds = [[undefined, texts.list.all], ["unread", texts.list.onlyUnread], [
     ["complete", texts.list.done], ["error", texts.list.errors]];
 const previewCharactersMax = 240;
 
-/** The list: `update` draws it anew. */
+/** The list: `update` redraws it. */
 export function listView(app, { announce }) {
     const head = h("div", { class: "head" });
     const tools = h("div", { class: "tools" });

@@ -9,7 +9,7 @@ import { register } from "../registration.js";
 import { texts } from "../texts.js";
 import { scanPart } from "./scan.js";
 
-/** The view of pairing: with the link of the address, if it has one. */
+/** The pairing view, with the address's link if it has one. */
 export function pairView(app, { announce, fragment, clearFragment, go }) {
     const { pair } = texts;
     const element = h("div", { class: "pair" });
@@ -53,12 +53,12 @@ export function pairView(app, { announce, fragment, clearFragment, go }) {
         const known = app.pairing(pairing.id);
         if (fragment && known && !known.keys === !pairing.keys) {
             clearFragment();
-            // There the link is old, and with it the code.
+            // There, the link is old, and so is its code.
             return pairing.code && !navigator.standalone ? paired(pairing, known.name) : go("#/");
         }
         const relayURL = pairing.relayURL ?? relayOfPage(location.href.replace(/#.*$/s, ""));
         const isOwn = new URL(relayURL).origin === location.origin;
-        // In a tab on iOS the link stays in the address, which the app on the home screen starts with.
+        // In a tab on iOS, the link stays in the address, with which the app on the home screen starts.
         if (isTabOnIOS()) return toHome(pairing, relayURL, text);
         return confirmPairing(pairing, relayURL, isOwn);
     }
@@ -128,7 +128,7 @@ export function pairView(app, { announce, fragment, clearFragment, go }) {
         }
         await app.reload("pairings");
         announce(words);
-        // Not from what was opened meanwhile.
+        // Not if something else was opened in the meantime.
         if (element.isConnected) {
             if (pairing.code) paired(pairing, stored.name);
             else go("#/");

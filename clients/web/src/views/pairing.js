@@ -1,4 +1,4 @@
-// The settings of one pairing: its name, what rings when, its devices, and its end.
+// The settings of one pairing: its name, what rings when, its devices, and its removal.
 import { devicesOf } from "../api.js";
 import { confirm, fill, foreign, h } from "../dom.js";
 import { icon } from "../icons.js";
@@ -66,14 +66,14 @@ function deviceRow({ deviceName, device, createdAt, service, bundleId, lastPush 
     const name = [deviceName, device, ""].find((text) => typeof text === "string");
     const pushed = lastPush && words.lastPush(String(lastPush.status).slice(0, 20), texts.when(Date.parse(lastPush.at)));
     const since = texts.when(Date.parse(createdAt));
-    // What tells devices of one name apart.
+    // Distinguishes devices with the same name.
     const place = [service, bundleId].find((text) => typeof text === "string")?.slice(0, 128);
     return h("li", {}, icon("phone"), h("div", {}, foreign("strong", {}, name.slice(0, 128)),
         isOwn && h("span", { class: "tag done" }, words.thisDevice), h("p", { class: "quiet" }, pushed || words.neverPushed),
         foreign("p", { class: "quiet" }, [since && words.registered(since), place].filter(Boolean).join(" · "))));
 }
 
-/** The place where a wrong value is explained. */
+/** The place where an invalid value is explained. */
 function problemOf(name) {
     return h("small", { class: "problem", "data-wrong": name, role: "alert" });
 }
@@ -108,7 +108,7 @@ function quietGroup({ isQuiet, from, to, zone, mode, letsPermissionsRing }) {
                 field("to", words.to, h("input", { name: "to", type: "time", value: to }))),
             field("mode", words.mode, h("select", { name: "mode" }, ...modes)),
             box("letsPermissionsRing", words.letPermissions, letsPermissionsRing)),
-        // Schedules use it as well.
+        // Schedules also use it.
         field("zone", words.zone, textInput("zone", zone, { list: "zones", spellcheck: "false" })),
         h("datalist", { id: "zones" }, ...[...zones].map((value) => h("option", { value }))));
 }
@@ -144,7 +144,7 @@ function pairingForm(app, pairing, announce, saved) {
     return element;
 }
 
-/** Stores the form here and at the relay. Returns what to say; undefined if a value is wrong. */
+/** Stores the form here and at the relay. Returns the message to show; undefined if a value is invalid. */
 async function save(element, pairing, app) {
     const input = (name) => element.elements[name];
     const checked = (name) => input(name).checked;

@@ -39,7 +39,7 @@ function part({ text, heading, options, isMultiple, allowsText, isOptional }, dr
             if (!isMultiple) draft.chosen.clear();
             if (target.checked) draft.chosen.add(label);
             else draft.chosen.delete(label);
-            // One answer counts: the last one that was given.
+            // Only the last answer given counts.
             if (own && !isMultiple) own.clear();
         },
     }));

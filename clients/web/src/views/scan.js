@@ -60,7 +60,7 @@ export function scanPart({ announce, found }) {
     return { element, stop: () => stopping.abort() };
 }
 
-/** Whether a code has a pairing, even a damaged one, which is then explained. */
+/** Whether a code contains a pairing, even a damaged one, which is then explained. */
 function hasPairing(text) {
     return readLink(text).then(() => true, (error) => error instanceof PairingError && error.reason !== "notPairing");
 }

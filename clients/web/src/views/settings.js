@@ -1,4 +1,4 @@
-// Settings of this device, and the ways to those of the pairings and to the diagnosis.
+// This device's settings, with links to the pairings' settings and to the diagnosis.
 import { post } from "../api.js";
 import { fill, foreign, h } from "../dom.js";
 import { icon } from "../icons.js";
@@ -34,7 +34,7 @@ export function settingsView(app, { announce }) {
     return { element, update, title: () => words.heading };
 }
 
-/** A line of a card: an icon, a title with a word on it, and what can be done. */
+/** A line of a card: an icon, a title with a note, and what can be done. */
 function line(name, title, word, end) {
     return [h("span", { class: "disc" }, icon(name)), h("div", { class: "words" }, title, word), end];
 }
@@ -86,7 +86,7 @@ function ringLine(app, announce) {
     return h("div", { class: "line" }, ...line("phone", h("strong", {}, words.ringTitle), result, button));
 }
 
-/** Returns what to say of it. */
+/** Returns the message to show. */
 async function ringAndWait({ pairings: [pairing], registration }) {
     const subscription = await registration?.pushManager.getSubscription();
     if (!pairing || !subscription) return texts.ring.off;
@@ -109,7 +109,7 @@ async function ringDevice(pairing, subscription, eventID) {
     await post(pairing, "/v1/notify", { notification, eventID, sealed, deviceToken: await deviceOf(subscription.endpoint) });
 }
 
-/** Waits for the worker's word that an event arrived. */
+/** Waits until the worker reports that an event arrived. */
 function arrival(eventID) {
     let stop = () => {};
     const promise = new Promise((resolve) => {

@@ -5,11 +5,11 @@ import { icon } from "../icons.js";
 import { texts } from "../texts.js";
 
 const tokensMax = 50;
-/** The relay takes 128 bytes of UTF-8. */
+/** The relay accepts 128 bytes of UTF-8. */
 const nameCharactersMax = 32;
 const words = texts.tokens;
 
-/** The tokens of a pairing, with a form that makes one. */
+/** The tokens of a pairing, with a form that creates one. */
 export function tokensCard(pairing, announce) {
     const list = h("div", { id: "tokens" }, h("p", { class: "quiet" }, texts.settings.loadingDevices));
     const made = h("div", { role: "status" });

@@ -1,4 +1,4 @@
-// What every page is held to, in every size.
+// Checks that every page must pass in every size.
 
 export const sizes = [
     { name: "phone-light", width: 390, height: 844, scheme: "light", scale: 2 },
@@ -7,7 +7,7 @@ export const sizes = [
     { name: "desktop-dark", width: 1280, height: 800, scheme: "dark" },
 ];
 
-/** The text colours that are too pale on their ground (WCAG 2, 1.4.3), and controls without a name. */
+/** The text colours with too little contrast to their background (WCAG 2, 1.4.3), and controls without a name. */
 export const accessibility = (width) => `(() => {
     const channel = (value) => ((value /= 255) <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
     const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);

@@ -25,7 +25,7 @@ const shows = (selector, pattern) => until(`${selector} shows ${pattern}`, async
 });
 const go = (hash) => chromium.evaluate(`void (location.hash = ${JSON.stringify(hash)})`);
 const deliver = async (type, members) => relay.deliver(sender.secret, await sender.event(type, members));
-/** Keeps what the worker showed: Chromium loses a notification whose list is asked for while it is being shown. */
+/** Records what the worker showed: Chromium loses a notification if the list is requested while it is being shown. */
 const record = `void (self.shown ??= (() => {
     const list = [];
     const show = ServiceWorkerRegistration.prototype.showNotification;
@@ -171,7 +171,7 @@ test("a button of the notification answers without a window", async () => {
     await inWorker(`(async () => {
         const shown = (await registration.getNotifications()).find(({ title }) => title === "Action Needed: Publish");
         const event = new NotificationEvent("notificationclick", { notification: shown, action: "reject" });
-        event.waitUntil = () => {}; // Not for events of scripts.
+        event.waitUntil = () => {}; // Events created by scripts don't support it.
         dispatchEvent(event);
     })()`);
     const reply = await until("the reply", async () => relay.events.get("p3").reply);
@@ -314,7 +314,7 @@ test("a pairing without a key is named beside the other, and its answers are rea
     await chromium.click("[type=submit]");
     await until("the registration", async () => relay.devices.length === 2);
     assert.equal(relay.devices.find((device) => device.secret === secret).entry.sealed, undefined);
-    // The code opens OpenCode, also when it is scanned again, and only then.
+    // The code opens OpenCode, including when it is scanned again, and only then.
     const opens = (code) => until("the links to OpenCode", async () => {
         const links = JSON.parse(await chromium.evaluate(
             "JSON.stringify([...document.querySelectorAll('.pair a[target]')].map(({ href, rel, innerText }) => [href, rel, innerText]))"));
@@ -340,7 +340,7 @@ test("a pairing without a key is named beside the other, and its answers are rea
         { action: "once", text: undefined, sealed: undefined });
     relay.report("plain", { outcome: "taken" });
     await shows(".fate", /The agent has your answer/);
-    // An agent's question that can be answered in own words.
+    // An agent's question that can be answered in the person's own words.
     await relay.deliver(secret, { eventID: "ask", type: "permission", title: "Shop", body: "Which database?\n1. SQLite",
         data: { eventType: "permission", serverID: "attic", sessionID: "s", eventID: "ask", actions: ["1", "write", "reject"] } });
     assert.deepEqual((await notification("Shop")).actions, ["reject"]);

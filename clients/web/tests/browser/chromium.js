@@ -81,7 +81,7 @@ export class Chromium extends Program {
         await this.call("ServiceWorker.deliverPushMessage", { origin, registrationId, data });
     }
 
-    /** What the browser said that went wrong: errors of scripts, of workers and of the policy. */
+    /** The errors that the browser reported: of scripts, of workers and of the policy. */
     get complaints() {
         return this.events.flatMap(({ method, params }) => {
             if (method === "ServiceWorker.workerErrorReported") return [params.errorMessage.errorMessage];

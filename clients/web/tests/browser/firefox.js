@@ -34,14 +34,14 @@ export class Firefox extends Program {
         this.#socket.on("data", (bytes) => this.#receive(bytes));
         let failure;
         this.#socket.on("error", (error) => (failure = error));
-        // The greeting follows the port by seconds, more on a busy machine.
+        // The greeting comes seconds after the port opens, later on a busy machine.
         await until("Marionette", async () => {
             if (failure) throw failure;
             return this.greeted;
         }, starting);
         await this.call("WebDriver:NewSession", {});
         await this.call("WebDriver:SetTimeouts", { script: 20_000 });
-        // Marionette switches the connection to the push service off.
+        // Marionette turns off the connection to the push service.
         await this.chrome('Services.prefs.setBoolPref("dom.push.connection.enabled", true)');
     }
 
@@ -85,7 +85,7 @@ export class Firefox extends Program {
         return value;
     }
 
-    /** Runs a script with the browser's own rights. */
+    /** Runs a script with the browser's own privileges. */
     async chrome(script) {
         await this.call("Marionette:SetContext", { value: "chrome" });
         try {
@@ -100,7 +100,7 @@ export class Firefox extends Program {
         return this.evaluate(`document.querySelector(${JSON.stringify(selector)})?.innerText`);
     }
 
-    /** Waits until an element shows a text. */
+    /** Waits until an element shows this text. */
     shows(selector, pattern) {
         return until(`${selector} shows ${pattern}`, async () => {
             const shown = await this.text(selector);

@@ -18,7 +18,7 @@ export class Program {
     }
 
     run(command, parameters, environment = {}) {
-        // A group of its own, which ends with it.
+        // A process group of its own, which ends with it.
         this.process = spawn(command, parameters, { detached: true, stdio: ["ignore", "pipe", "pipe"],
             env: { ...process.env, HOME: this.profile, ...environment } });
         this.output = "";

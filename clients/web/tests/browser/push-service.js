@@ -53,7 +53,7 @@ export class PushService {
         return messageType === undefined ? connection.send("{}") : undefined;
     }
 
-    /** Sends a text to a subscription; resolves to the browser's code, 100 if its worker got it. */
+    /** Sends text to a subscription; resolves to the browser's code, 100 if its worker got it. */
     send({ endpoint, keys }, plaintext) {
         return this.deliver(endpoint, encrypt(plaintext, keys));
     }

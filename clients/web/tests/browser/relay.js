@@ -50,7 +50,7 @@ export class Relay extends Program {
         return link;
     }
 
-    /** Posts to the relay as a sender does, and returns its answer. */
+    /** Posts to the relay as a sender does, and returns its response. */
     async post(path, members) {
         const response = await fetch(this.url + path, { method: "POST", body: JSON.stringify(members) });
         return response.json();

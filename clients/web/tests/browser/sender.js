@@ -17,7 +17,7 @@ export class Sender {
         return `${relayURL}/app/#pair=${encodeURIComponent(this.pairing.json())}`;
     }
 
-    /** What `StandIn.deliver` takes. */
+    /** The argument for `StandIn.deliver`. */
     async event(type, { eventID, title, body, sessionID = "ses_1", actions, sentAt, ttl, level, request }) {
         const notification = actions && { category: "permission", actions, interruptionLevel: level };
         const content = { eventID, title, body, sessionID, serverID: this.pairing.serverID, notification, sentAt, ttl, request };

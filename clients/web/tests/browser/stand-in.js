@@ -23,7 +23,7 @@ export class StandIn {
     isDown = false;
     keepsHistory = false;
     clockOffset = 0;
-    /** Replaces the answer of a path by a text, as a hostile relay would. */
+    /** Replaces a path's response with text, as a hostile relay would. */
     lies = new Map();
     push = new PushService();
     #server = createServer((request, response) => void this.#serve(request, response));
@@ -44,7 +44,7 @@ export class StandIn {
         await new Promise((resolve) => this.#server.close(resolve));
     }
 
-    /** Makes a new key. */
+    /** Creates a new key. */
     rotate() {
         const pair = createECDH("prime256v1");
         this.publicKey = pair.generateKeys().toString("base64url");
@@ -72,7 +72,7 @@ export class StandIn {
         if (!files.includes(file)) return void response.writeHead(404).end();
         response.writeHead(200, {
             "content-type": types[file.split(".").at(-1)], "cache-control": "no-cache", "x-content-type-options": "nosniff",
-            // The relay's (Sources/Relay/Page), with reports.
+            // The relay's policy (Sources/Relay/Page), with reports.
             "content-security-policy":
                 "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; report-uri /csp",
         });
@@ -149,7 +149,7 @@ export class StandIn {
         return { sent: devices.length, failed: 0, queued: 0, muted: 0 };
     }
 
-    /** Pushes a text to a secret's devices, in the form for all vendors, and keeps it. Returns the browsers' codes. */
+    /** Pushes text to a secret's devices, in the form for all vendors, and keeps it. Returns the browsers' codes. */
     async deliver(secret, { eventID, type, title, body, data, deviceToken }) {
         const now = new Date();
         this.events.set(eventID, { secret, waiting: [] });
@@ -191,7 +191,7 @@ export class StandIn {
         return this.#result(event, timeout, known, {});
     }
 
-    /** The sender's word on what became of the reply to an event. */
+    /** Reports the result of the reply to an event, as its sender does. */
     report(eventID, result) {
         const event = this.events.get(eventID);
         event.result = { at: new Date().toISOString(), ...result };

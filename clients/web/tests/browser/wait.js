@@ -1,7 +1,7 @@
 /** Milliseconds for a browser or the relay to start, even on a busy machine that reads their files for the first time. */
 export const starting = 60_000;
 
-/** Asks until there is a value other than undefined, null and false. The limit ends a wait for what hangs; it measures nothing. */
+/** Polls until there is a value other than undefined, null and false. The limit only ends a wait that hangs; it measures nothing. */
 export async function until(what, ask, milliseconds = 30_000) {
     const end = Date.now() + milliseconds;
     for (let last; ; ) {
