@@ -80,7 +80,7 @@ struct ClientStreams {
         unsafe slots[slot].header(name, value, isPseudo: isPseudo, limit: limits.headerListBytes)
     }
 
-    /// Appends to a response's body; returns false at the limit, where the response counts as complete.
+    /// Appends to a response's body; returns false if it exceeds the limit, where the response counts as complete.
     mutating func data(_ slot: StreamSlot, _ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         let room = limits.bodyBytes - slots[slot].responseBody.count
         unsafe slots[slot].responseBody.append(contentsOf: bytes.prefix(room))

@@ -58,7 +58,7 @@ package struct Limits: Sendable {
     /// The maximum estimated memory of all connections; at the limit, connections that hold buffers are closed, then
     /// idle ones.
     package var connectionMemoryBytesMax = 256 * 1024 * 1024
-    /// The size of requests and responses above which a connection's buffers are counted.
+    /// The minimum size of requests and responses for which a connection's buffers are counted.
     package var heldBytesNoticed = 4 * 1024
     /// The maximum number of refused connections per loop waiting for the client to read the 503; further ones are
     /// closed without one.

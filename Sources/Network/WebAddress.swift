@@ -63,7 +63,7 @@ package struct WebAddress: Sendable, Equatable, CustomStringConvertible {
             || host.hasPrefix("127.") && host.utf8.allSatisfy { $0 == 0x2E || (0x30...0x39).contains($0) }
     }
 
-    /// Whether another machine may be able to reach the host, which must not be loopback, unspecified or link-local.
+    /// Whether another machine may be able to reach the host: it isn't loopback, unspecified or link-local.
     package var isReachableFromElsewhere: Bool {
         if isLoopback { return false }
         guard let address = SocketAddress(ip: String(host.prefix { $0 != "%" }), port: 0) else { return true }

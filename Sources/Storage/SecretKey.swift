@@ -62,7 +62,7 @@ package struct SecretKey: Hashable, Sendable, CustomStringConvertible {
         secondLegacy = others.count > 1 ? others[1] : nil
     }
 
-    /// The other hashes under which rows may be stored, such as rows from before the pepper was set or changed, in
+    /// The other hashes under which rows may be stored, for instance since before the pepper was set or changed, in
     /// order of precedence.
     package var legacy: [SecretHash] { [firstLegacy, secondLegacy].compactMap(\.self) }
 

@@ -85,7 +85,7 @@ extension StorageError: CustomStringConvertible {
         case .crowded: "The database server has no free connection for the relay."
         case .timeout: "The database did not answer in time."
         case .unconfirmed: "The database did not confirm the change; it may have been made."
-        case .refused: "The relay can't connect to the database with its current settings."
+        case .refused: "The relay can't connect to the database with the relay's current settings."
         case .unsuitable: "A setting of the database server prevents the relay from working."
         case .denied: "The database account lacks a required privilege."
         case .full: "The disk or the database is full."

@@ -68,7 +68,7 @@ struct MySQLConnector {
         }
     }
 
-    /// Initializes the library, which isn't thread-safe and would otherwise happen in the first `mysql_init`.
+    /// Initializes the library once: the first `mysql_init` would otherwise do so, which isn't thread-safe.
     private static let prepareLibrary: Void = {
         _ = mysql_server_init(0, nil, nil)
     }()

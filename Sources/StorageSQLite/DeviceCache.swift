@@ -22,7 +22,7 @@ struct DeviceCache: Sendable {
     /// Secrets used in the current generation, and those used in the previous one.
     private var young: [SecretHash: Entry] = [:]
     private var old: [SecretHash: Entry] = [:]
-    /// For each legacy hash, the primary hash of the entry with rows under it.
+    /// For each legacy hash of a cached secret, the primary hash under which the secret is cached.
     private var primaries: [SecretHash: SecretHash] = [:]
     /// The number of devices in the young generation, plus one for each entry.
     private var weight = 0

@@ -40,7 +40,7 @@ package struct SQLiteOptions: Sendable {
     ///
     /// Each takes about 500 bytes; 0 disables the cache.
     package var cachedDevicesMax = 20_000
-    /// How long a cached device is valid, in milliseconds; changes by another program aren't seen before that.
+    /// How long a cached device is valid, in milliseconds; until then, another program's changes aren't seen.
     package var cachedDevicesLifetimeMilliseconds: Int64 = 10_000
     /// Maximum pages in the database; nil for no limit but the disk's size.
     package var databasePagesMax: Int?

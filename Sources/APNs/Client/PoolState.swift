@@ -101,7 +101,7 @@ struct PoolState: Sendable {
         var isPinged = false
         /// Whether the server owes responses and is silent; the connection gets no new pushes until it sends something.
         var isSuspect = false
-        /// Whether the connection's end has been counted or isn't a failure.
+        /// Whether the connection's end needn't be counted: it was already, or it isn't a failure.
         var isCounted = false
 
         init(at now: MonotonicTime) {

@@ -38,7 +38,7 @@ package final class ProviderTokenSource: Sendable {
     ///
     /// - Returns: Whether ``token(at:)`` returns another token, so that a retry makes sense. Within 20 minutes of the
     ///   last renewal, it does so only if the clock was set or the token was backdated; otherwise a new token follows
-    ///   afterwards.
+    ///   after those 20 minutes.
     package func refused(_ token: ProviderToken, at now: TokenTime) -> Bool {
         state.withLock { $0.schedule.refused(serial: token.serial, at: now) }
     }

@@ -51,7 +51,8 @@ final class AnswerCall: Sendable {
         case over(ReplyFate, String)
     }
 
-    /// Rings, waits and prints the decision; false if this failed, so that the caller rings without offering an answer.
+    /// Rings, waits and prints the decision, if there is one; false if the request couldn't ring, so that the caller
+    /// rings without offering an answer.
     func run(_ ring: Ring) -> Bool {
         let (signs, input) = AsyncStream.makeStream(of: Sign.self)
         let status = CommandTask.run(

@@ -77,7 +77,7 @@ struct OutcomeList {
     /// The outcomes as a table.
     func text(_ style: OutputStyle) -> String {
         guard !outcomes.isEmpty else {
-            return "No outcomes in this period. The relay lists them after a few seconds.\n"
+            return "No outcomes in this period. The relay lists outcomes a few seconds after they happen.\n"
         }
         var table = TextTable([
             .init(heading: "TIME (UTC)"), .init(heading: "OUTCOME", widthMax: 40), .init(heading: "DEVICE"),

@@ -159,7 +159,7 @@ struct HookSettings: Sendable {
 
     private static func commands(_ group: JSON.Value) -> [JSON.Value] { group["hooks"]?.array ?? [] }
 
-    /// A group without the bridge's hooks; `nil` if it has no others.
+    /// The group without the bridge's hooks; `nil` if no others remain.
     private static func withoutOurs(_ group: JSON.Value) -> JSON.Value? {
         let commands = commands(group)
         let kept = commands.filter { !isOurs($0) }

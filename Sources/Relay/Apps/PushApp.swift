@@ -24,11 +24,11 @@ final class AppKey: Sendable {
     /// Whether another key has the same identifiers.
     func hasSameName(as other: AppKey) -> Bool { teamID == other.teamID && keyID == other.keyID }
 
-    /// Whether another key is the same under the same identifiers.
+    /// Whether another key has the same identifiers and the same text.
     func isSame(as other: AppKey) -> Bool { hasSameName(as: other) && text == other.text }
 }
 
-/// The common parts of all pushes of an app.
+/// The common parts of all pushes for an app.
 ///
 /// A class, so that each push can look it up without copying.
 final class PushApp: Sendable {
@@ -50,7 +50,7 @@ final class PushApp: Sendable {
     }
 }
 
-/// The common parts of all pushes of the app.
+/// The common parts of all pushes for the app.
 struct PushSettings: Sendable, Equatable {
     /// The payload's `sound`; `nil` omits it.
     var sound: String? = "default"

@@ -10,7 +10,7 @@ struct SharedVAPIDKey {
     private static let plainName = "webpush plain"
 
     private let storage: any KeyStorage
-    /// Encryption keys, one per pepper; the one for new rows comes first.
+    /// Secrets for encryption, one per pepper; the one for new rows comes first.
     private let peppers: [Secret]
 
     /// The key in a database.

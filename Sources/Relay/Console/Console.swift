@@ -152,7 +152,7 @@ struct Console: Sendable {
 }
 
 extension Response {
-    /// The response if a loop doesn't respond, because sums without that loop's counts would decrease.
+    /// The error if a loop doesn't respond: without its counts, sums would decrease.
     static let silentLoop = Response(
         status: .serviceUnavailable, contentType: "text/plain; charset=utf-8",
         body: Array("an event loop does not respond\n".utf8))

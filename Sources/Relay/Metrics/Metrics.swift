@@ -99,7 +99,7 @@ enum Metrics {
     private static let pushes: [Metric] = [
         Metric(
             "relay_pushes_total", .counter, labels: ["transport", "environment", "app", "result", "reason"],
-            "Pushes of events and notifications, one per device, by the result in the response."
+            "Pushes for events and notifications, one per device, by the result in the response."
         ) { $0.loops.counts.resultSamples },
         Metric(
             "relay_push_attempts_total", .counter,
@@ -119,10 +119,10 @@ enum Metrics {
             let labels = [Device.Transport.webpush.rawValue, Environment.production.rawValue]
             return apns + [Metric.Sample(labels: labels, value: .histogram(counts.webPushDurations))]
         },
-        Metric("relay_pushes_in_flight", .gauge, "Pushes of events in flight.") {
+        Metric("relay_pushes_in_flight", .gauge, "Pushes for events in flight.") {
             $0.loops.pushesInFlight
         },
-        Metric("relay_pushes_in_flight_max", .gauge, "Maximum pushes of events in flight.") {
+        Metric("relay_pushes_in_flight_max", .gauge, "Maximum pushes for events in flight.") {
             $0.pushesInFlightMax
         },
         Metric(

@@ -6,7 +6,7 @@ import Storage
 
 /// A validated `POST /v1/events`.
 struct EventsRequest: RequestBody {
-    /// The events in order, each with its error instead if it is invalid.
+    /// The events in order; an invalid one is represented by its error.
     let events: [Result<EventRequest, APIError>]
 
     init(_ fields: RequestFields, _ rules: RequestRules, at now: EpochMilliseconds) throws(APIError) {

@@ -7,9 +7,9 @@ import Storage
 /// Expo's `POST /--/api/v2/push/getReceipts`: returns the outcomes of up to 1,000 notifications, for a day after they
 /// were sent.
 ///
-/// An ID itself says whether its push was accepted; a sender that makes up IDs deceives only itself. Only pushes that
-/// were waiting are looked up, in the delivery log of the tenant that the ID's access token identifies. An unknown
-/// token counts against the client's address, a known token as a read of its secret.
+/// An ID itself says that its push was accepted or was waiting; a sender that makes up IDs deceives only itself. Only
+/// pushes that were waiting are looked up, in the delivery log of the tenant that the ID's access token identifies. An
+/// unknown token counts against the client's address, a known token as a read of its secret.
 struct ExpoReceiptsRoute: ExpoRoute {
     let services: LoopServices
 

@@ -103,8 +103,9 @@ enum ExpoFault: String {
 enum ExpoReceiptID {
     /// The push service accepted the push, or nothing had to be sent, so the receipt is known.
     case final(UUIDv7)
-    /// The push was waiting when the sender got the ticket. The digest of the access token identifies the tenant, but
-    /// only to the relay, and grants access to nothing else.
+    /// The push was waiting when the sender got the ticket.
+    ///
+    /// The digest of the access token identifies the tenant, but only to the relay, and grants access to nothing else.
     case queued(UUIDv7, token: Digest256)
 
     init?(_ text: String) {

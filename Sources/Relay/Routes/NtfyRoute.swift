@@ -93,7 +93,7 @@ struct NtfyRoute: DoorRoute {
         if call != nil { throw APIError(.invalidField, hint: "This relay doesn't make phone calls.") }
         guard parameters[["filename", "file", "f"]] == nil, String(validating: body, as: UTF8.self) != nil
         else {
-            throw APIError(.invalidField, hint: "This relay doesn't accept files; send a link instead.")
+            throw APIError(.invalidField, hint: "This relay doesn't accept files; attach a link instead.")
         }
     }
 

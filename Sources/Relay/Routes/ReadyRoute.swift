@@ -38,7 +38,7 @@ extension Services {
             readiness.queue = Readiness.unknown
             readiness.clock = Readiness.unknown
             log(.warning, "storage.unavailable", [.storageError(error)])
-            // This also logs the recovery.
+            // Also makes the log report the recovery.
             writes.note(error)
         }
         return readiness

@@ -79,7 +79,7 @@ extension Recurrence {
         case .day:
             throw APIError(
                 .invalidField, field: .everyOn,
-                hint: "Only the units week and month have it; use week for certain days of the week.")
+                hint: "Only the units week and month allow it; use week for certain days of the week.")
         case .week:
             let given = Set(elements.compactMap { $0.string.flatMap(Weekday.init(rawValue:)) })
             guard !given.isEmpty, given.count == elements.count else {

@@ -87,7 +87,7 @@ struct NotificationContent: Sendable {
         }
     }
 
-    /// The size of the largest payload that a device can get.
+    /// The size of the payload as the caller defined it, with the largest unread badge if the caller wants one.
     private var size: Int {
         payload(PushStyle(unreadBadge: hasUnreadBadge ? Bounds.historyItemsMax : nil)).count
     }

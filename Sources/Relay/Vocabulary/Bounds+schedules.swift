@@ -26,7 +26,7 @@ extension Bounds {
     static let scheduleSearchDaysMax = 9 * 366
     /// Maximum size of a schedule's name, in bytes.
     static let scheduleNameBytesMax = 128
-    /// How often a schedule in the devices' time zones, or in an unknown time zone, is reevaluated.
+    /// How often a schedule in the devices' time zones, or in an unknown time zone, is re-evaluated.
     static let scheduleZoneInterval: Duration = .seconds(3_600)
     /// The largest `RELAY_SCHEDULES_PER_SECRET_MAX`, and so the maximum number of schedules in a list.
     static let schedulesListedMax = 1_000
@@ -59,7 +59,7 @@ extension Bounds {
     static let scheduleClockRest: Duration = .seconds(60)
     /// How often to look for schedules written by a relay whose clock was ahead; each look reads all schedules.
     static let scheduleClockCheckInterval: Duration = .seconds(3_600)
-    /// How often a recurring schedule is reevaluated, in case its rule's times have changed.
+    /// How often a recurring schedule is re-evaluated, in case its rule's times have changed.
     static let scheduleLookInterval: Duration = .seconds(6 * 3_600)
     /// How much earlier new time zone data may move an occurrence without it being lost.
     static let scheduleShiftMax: Duration = .seconds(3 * 3_600)
@@ -115,9 +115,9 @@ extension Bounds {
     static let replyWaitSecondsDefault = 25
     /// The longest wait for a reply, in seconds: shorter than the minute after which proxies give up.
     static let replyWaitSecondsMax = 50
-    /// Maximum concurrent waits for replies per secret.
+    /// Maximum concurrent waits for replies and results per secret.
     static let replyWaitsPerSecretMax = 16
-    /// Maximum concurrent waits for replies per process, and so connections that aren't closed to make room for others.
+    /// Maximum concurrent waits of all kinds per process, and so connections that aren't closed to make room.
     static let replyWaitsMax = 1_024
     /// `Retry-After`, in seconds, for a wait beyond a secret's maximum.
     static let replyWaitRetryAfterSeconds = 5

@@ -67,7 +67,7 @@ extension SQLSession {
         }
     }
 
-    /// The row's device; nil if it is unreadable, because one such row must not stop all other pushes.
+    /// The row's device; nil if there is none or it is unreadable: one such row must not stop all other pushes.
     private static func device(_ row: SQLRow, from first: Int) throws(SQLFailure) -> Device? {
         guard !row.isNull(first) else { return nil }
         do throws(SQLFailure) {

@@ -195,7 +195,7 @@ extension SQLSession {
     static let scheduleColumns = SQLStatements.scheduleColumns.joined(separator: ", ")
     private static let deleteSchedule = "DELETE FROM schedule WHERE secret_hash = ? AND id = ?"
 
-    /// The condition for a row without a lease, or whose lease has expired or is impossibly long.
+    /// The condition for a row that has no lease, or whose lease has expired or is impossibly long.
     static let isFree = "(lease_until <= ? OR lease_until > ?)"
 
     static func free(at now: EpochMilliseconds) -> [SQLValue] {

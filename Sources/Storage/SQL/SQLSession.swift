@@ -77,7 +77,7 @@ package struct SQLSession {
             }
             guard try connection.texts(sql, parameters) == [TrialWrite.text] else {
                 let detail =
-                    "a text came back changed: a proxy or the server converts it to another character set"
+                    "text came back changed: a proxy or the server converts it to another character set"
                 throw SQLFailure(.other, .unsuitable(logDetail: detail))
             }
         }

@@ -258,7 +258,8 @@ extension SQLStorage {
         try await write { session throws(SQLFailure) in
             try session.transaction { () throws(SQLFailure) in
                 if !session.dialect.hasOneWriter {
-                    // The relay never deletes rows from this table, so the account may lack the privilege.
+                    // Rolled back, because only pruning deletes rows from this table: the trial must not need the
+                    // privilege.
                     try session.connection.run("SAVEPOINT lock_trial")
                     try session.execute(TrialWrite.locking(id: id))
                     try session.connection.run("ROLLBACK TO SAVEPOINT lock_trial")

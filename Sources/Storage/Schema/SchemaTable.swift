@@ -18,9 +18,9 @@ package struct SchemaTable: Hashable, Sendable {
         case small
         /// A 64-bit integer, such as a time.
         case integer
-        /// At most 64 KiB of bytes.
+        /// Binary data of at most 64 KiB.
         case blob
-        /// At most 16 MiB of bytes.
+        /// Binary data of at most 16 MiB.
         case largeBlob
     }
 

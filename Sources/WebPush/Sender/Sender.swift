@@ -5,8 +5,8 @@ package import Network
 /// Sends pushes to push services over persistent connections, with HTTP/2 where the service offers it, on one event
 /// loop.
 ///
-/// Confined to the loop. Every push gets exactly one outcome within ``SenderSettings/pushTimeout``. ``SendQueue`` decides
-/// what to do; this class does it.
+/// Confined to the loop. Every push gets exactly one outcome within ``SenderSettings/pushTimeout``. ``SendQueue``
+/// decides what to do; this class does it.
 ///
 /// On the loop:
 ///

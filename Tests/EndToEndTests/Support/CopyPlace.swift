@@ -40,7 +40,7 @@ struct CopyPlace: Sendable {
         }
     }
 
-    /// The rows of a query whose columns contain text.
+    /// Returns the rows of a query, all of whose columns must be text.
     func rows(_ query: String, columns: Int) throws -> Set<[String]> {
         if let file { return try Self.rows(query, columns, file) }
         return url.hasPrefix("postgres")

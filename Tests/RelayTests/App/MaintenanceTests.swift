@@ -131,8 +131,9 @@ struct MaintenanceTests {
         let maintenance = Maintenance(
             storage: storage, log: LogLines().log,
             clock: WallClock {
-                EpochMilliseconds(minutes.withLock { $0 } * 60 + hours.withLock { $0.first ?? 0 } * 3_600)
-                    * 1_000
+                // In one expression, the compiler took six seconds to find the types.
+                let seconds: Int = minutes.withLock { $0 } * 60 + hours.withLock { $0.first ?? 0 } * 3_600
+                return EpochMilliseconds(seconds) * 1_000
             },
             monotonic: { start + .seconds(minutes.withLock { $0 } * 60) }, retention: .seconds(60)
         ) { time in

@@ -255,7 +255,7 @@ export const texts = {
             muted: (when) => [`A push was muted by this device's settings ${when}.`,
                 "Change what rings, quiet hours or limits in the pairing's settings."],
             failed: (when, reason) => [`The last push failed ${when}: ${reason}.`, "Turn on notifications again in Settings."],
-            queued: (when, reason) => [`The last push has been waiting since ${when}: ${reason}.`, "The relay tries again by itself."],
+            queued: (when, reason) => [`The last push was queued ${when}: ${reason}.`, "The relay tries again by itself."],
         },
         arrival: { none: ["No push has arrived in this browser yet.", "Ring this device from Settings."],
             ok: (when) => [`The last push arrived ${when}.`],

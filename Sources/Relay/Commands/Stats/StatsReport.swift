@@ -43,7 +43,7 @@ struct StatsReport: Sendable, Equatable {
         }
     }
 
-    /// Stands for the reasons beyond ``Bounds/statsReasonsMax``.
+    /// Stands in for the reasons beyond ``Bounds/statsReasonsMax``.
     static let otherReasons = "others"
 
     /// The counted secret; `nil` for all.

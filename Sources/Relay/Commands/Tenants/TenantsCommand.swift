@@ -2,7 +2,7 @@ import JSON
 import Programs
 import Storage
 
-/// `relay tenants`: lists the secrets in a database with the number of devices and queued pushes of each.
+/// `relay tenants`: lists the secrets in a database, with each one's devices, queued pushes and last use.
 enum TenantsCommand {
     /// Reads all tenants in steps and prints a page of them.
     static func run(

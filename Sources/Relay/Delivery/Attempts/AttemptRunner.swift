@@ -26,7 +26,7 @@ final class AttemptRunner {
 
     /// Sends a push; `completion` may be called before this returns.
     ///
-    /// `subject` is returned with the end, so that `completion` captures only its object and needs no allocation per push.
+    /// `subject` is returned with the end, so that `completion` captures only its object, which needs no allocation.
     ///
     /// - Parameter spans: Records the attempts, if the push is traced.
     func send<Subject>(

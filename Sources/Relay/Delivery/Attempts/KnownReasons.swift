@@ -1,7 +1,7 @@
 import APNs
 import WebPush
 
-/// The allowed values of the `reason` label: the push services' reasons, connection failures and the relay's own reasons.
+/// The allowed values of the `reason` label: push services' reasons, connection failures and the relay's own reasons.
 enum KnownReasons {
     /// Stands for every other value.
     static let other = "other"

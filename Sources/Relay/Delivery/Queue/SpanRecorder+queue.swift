@@ -1,8 +1,9 @@
 import Instruments
 import Storage
 
-/// A queued push has its own trace, because its attempts may be made hours later and by another relay. That trace and
-/// the event's trace link to each other.
+/// A queued push has its own trace, because its attempts may be made hours later and by another relay.
+///
+/// That trace and the event's trace link to each other.
 extension SpanRecorder {
     /// Records that a push of the event was stored in the queue.
     func queued(_ push: PendingPush, _ reason: String, _ begun: Begun) {

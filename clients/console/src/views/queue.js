@@ -30,7 +30,7 @@ function shown(answer, { after, schedulesAfter, page }) {
     const outcomes = Object.entries(answer.occurrences);
     return [
         section("Queued pushes", h("p", { class: "quiet" }, answer.waiting === 0 && answer.pushes.length === 0 ? "Pushes that a push service can't accept now wait here."
-            : `About ${counted(answer.waiting, "push is waiting", "pushes are waiting")} in the database, of all its relays; ${answer.oldestDueAge > 0 ? `the oldest has been due for ${duration(answer.oldestDueAge)}` : "none is overdue"}.`),
+            : `About ${counted(answer.waiting, "push is waiting", "pushes are waiting")} in the database, counting all its relays; ${answer.oldestDueAge > 0 ? `the oldest has been due for ${duration(answer.oldestDueAge)}` : "none is overdue"}.`),
         table("Queued pushes", [{ name: "Tenant" }, { name: "Push" }, { name: "Event" }, number("Attempts"), { name: "Next attempt" }, { name: "Received" }, { name: "Given up" }],
             answer.pushes.map((push) => [tenant(push), pushLink(push, push), other(push.eventType), count(push.attempts), due(push), when(push.createdAt), when(push.expiresAt)]), "Nothing waits."),
         pages(after, answer.next, page.pushes)),

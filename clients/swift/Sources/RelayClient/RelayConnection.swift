@@ -45,7 +45,6 @@ struct RelayConnection: Sendable {
     ///
     /// Requests that get status 429 or 503 are repeated according to the policy. That is safe: whatever must not happen
     /// twice, such as an event, carries an ID.
-    /// twice, such as an event, carries an ID.
     func post(
         _ path: String, _ members: [JSONValue.Member], bearer: String? = nil
     ) async throws(RelayError) -> (status: Int, body: JSONValue) {
