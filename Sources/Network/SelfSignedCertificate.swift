@@ -48,7 +48,8 @@ package struct SelfSignedCertificate: Sendable {
         var serial: UInt64 = 0
         guard unsafe RAND_bytes(&serial, Int32(MemoryLayout<UInt64>.size)) == 1 else { return false }
         unsafe X509_set_version(x509, 2)
-        unsafe ASN1_INTEGER_set_uint64(X509_get_serialNumber(x509), serial >> 1)
+        serial >>= 1
+        unsafe ASN1_INTEGER_set_uint64(X509_get_serialNumber(x509), serial)
         unsafe X509_gmtime_adj(X509_getm_notBefore(x509), time.lowerBound)
         unsafe X509_gmtime_adj(X509_getm_notAfter(x509), time.upperBound)
         let subject = unsafe X509_get_subject_name(x509)

@@ -1,3 +1,4 @@
+import Glibc
 import HTTP2Testing
 import JSON
 import Network
@@ -109,6 +110,21 @@ struct SenderTroubleTests {
         }
     }
 
+    @Test("a sender that also trusts another simulator's certificate reaches the service")
+    func severalCertificates() async throws {
+        let files = try CertificateFiles()
+        let others = try CertificateFiles()
+        // OpenSSL tries the first authority that has the name.
+        try append(files.certificate, to: others.certificate)
+        try await withLoop { loop in
+            let service = try Service("h2", files)
+            let sender = try service.sender(on: loop) { $0.caFile = others.certificate }
+            #expect(await sender.send(try service.push("/ok")) == .accepted)
+            await sender.stop(deadline: .seconds(1))
+            try service.stop()
+        }
+    }
+
     @Test("a name that leads to a private address gets no connection, nor a host that isn't allowed")
     func privateAddresses() async throws {
         let files = try CertificateFiles()
@@ -200,4 +216,15 @@ struct SenderTroubleTests {
             try proxy.stop()
         }
     }
+}
+
+/// Appends a small file to another one.
+private func append(_ source: String, to target: String) throws {
+    let input = try #require(fopen(source, "r"))
+    defer { fclose(input) }
+    let output = try #require(fopen(target, "a"))
+    defer { fclose(output) }
+    var bytes = [UInt8](repeating: 0, count: 10_000)
+    let count = fread(&bytes, 1, bytes.count, input)
+    try #require(count > 0 && fwrite(bytes, 1, count, output) == count)
 }

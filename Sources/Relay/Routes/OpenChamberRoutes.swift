@@ -129,7 +129,7 @@ struct OpenChamberMessage: Sendable {
         // If the title were the platform's name, the text that registers a phone would be valid here as well. Half a
         // surrogate pair is signed as the U+FFFD that replaces it.
         guard let title = members["title"]?.text, !title.isEmpty, title != "ios" else {
-            throw APIError(.invalidField, hint: "title must be a non-empty string.")
+            throw APIError(.invalidField, hint: "title must be a non-empty string other than ios.")
         }
         // The value isn't used: OpenChamber's servers send the same environment for every phone, and the relay knows
         // the right one.
