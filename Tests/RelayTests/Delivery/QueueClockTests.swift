@@ -90,6 +90,24 @@ struct QueueClockTests {
         }
     }
 
+    @Test("A poll planned with the time before a step back doesn't wait for the clock to catch up")
+    func plannedBefore() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            relay.time.withLock { $0 += Self.minutes40 }
+            try await relay.withWorker { worker in
+                try await look(relay, worker)
+                let due = Self.minutes40 + 1_000
+                await relay.loop.run { _ in
+                    relay.fill(["aa00"], dueIn: due, expiresIn: 86_400_000)
+                    relay.time.withLock { $0 -= Self.minutes40 }
+                    worker.value.look(at: RelayFixture.start + due)
+                }
+                #expect(await relay.until { $0.production.pushes.contains { $0.deviceToken.text == "aa00" } })
+            }
+        }
+    }
+
     @Test("After a step back no push keeps its old due time, however short its wait")
     func setBackALittle() async throws {
         var options = RelayFixture.Options()

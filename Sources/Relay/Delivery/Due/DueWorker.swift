@@ -63,6 +63,9 @@ final class DueWorker {
         var mayHaveMore = false
     }
 
+    /// The end of the range of pauses added to the poll interval, which keeps relays from polling in step.
+    private static let jitterMax: EpochMilliseconds = 1_000
+
     /// The rows to claim and send.
     let work: any DueWork
     private let services: LoopServices
@@ -127,11 +130,16 @@ final class DueWorker {
     // MARK: Looking
 
     /// Schedules a poll, unless an earlier one is scheduled.
+    ///
+    /// Never waits longer than the longest pause between polls: if the clock was set back after `due` was computed,
+    /// `due` is too far away.
     func look(at due: EpochMilliseconds) {
         guard !isStopping, due < looksAt else { return }
         looksAt = due
         work.alarm.workerLooks(at: due)
-        timer?.schedule(after: max(.milliseconds(max(0, due - now)), work.lookPause))
+        let longest = work.pollInterval + .milliseconds(Self.jitterMax)
+        let wait = min(.milliseconds(max(0, due - now)), longest)
+        timer?.schedule(after: max(wait, work.lookPause))
     }
 
     /// Claims due rows now and schedules the next poll.
@@ -170,8 +178,7 @@ final class DueWorker {
         isClaiming = false
         backOff.reset()
         if found.mayHaveMore { mayHaveMore = true }
-        // Keeps relays from polling in step.
-        let jitter = EpochMilliseconds.random(in: 0..<1_000, using: &services.generator)
+        let jitter = EpochMilliseconds.random(in: 0..<Self.jitterMax, using: &services.generator)
         let poll = now + work.pollInterval.inMilliseconds + jitter
         if !mayHaveMore { look(at: min(found.next ?? poll, poll)) }
         checkAgain()
