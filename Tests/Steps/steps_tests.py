@@ -94,6 +94,13 @@ class OutputTests(unittest.TestCase):
         self.assertLess(max(map(len, said)), 400)
         self.assertTrue(said[0].endswith(b" at A.swift:1:1: failed"))
 
+    def test_a_long_failure_keeps_its_place_and_its_cause(self):
+        long = "long " * 1000
+        line = "✘ Test \"x\" recorded an issue with 1 argument " + long + "at A.swift:1:1: too late: " + long + "end\n"
+        said = read(line).problems(20)[0].decode()
+        for part in ["Test \"x\" recorded an issue", " … at A.swift:1:1: too late: long", "long end"]:
+            self.assertIn(part, said)
+
     def test_counts_of_other_runners(self):
         self.assertEqual(read("ℹ tests 12\nℹ pass 12\nℹ fail 0").tests, 12)
         self.assertEqual(read("Ran 5 tests in 0.003s\n\nOK").tests, 5)

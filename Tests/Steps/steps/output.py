@@ -108,7 +108,14 @@ class Output:
 
 
 def shortened(line):
-    """Shortens the middle of a long line: the location of a failure is at its end, after a test's arguments."""
+    """Shortens a long line; keeps what follows the location of a failure, which may come after long arguments."""
     if len(line) <= LINE_BYTES:
         return line
-    return line[:LINE_BYTES * 2 // 5] + " … ".encode() + line[-LINE_BYTES * 3 // 5:]
+    third = LINE_BYTES // 3
+    place = PLACE.search(line)
+    start = place.start(1) - len(b"at ") if place else 0
+    if third < start < len(line) - 2 * third:
+        pieces = line[:third], line[start:start + third], line[-third:]
+    else:
+        pieces = line[:third], line[-2 * third:]
+    return " … ".encode().join(pieces)
