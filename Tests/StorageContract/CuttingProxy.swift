@@ -2,7 +2,7 @@ import CEvent
 import Glibc
 import Storage
 
-/// A TCP proxy on loopback that treats connections as networks and dying servers do.
+/// A TCP proxy on loopback that treats connections the way unreliable networks and dying servers do.
 ///
 /// One thread moves the bytes; an order takes effect before the next byte moves.
 package final class CuttingProxy: @unchecked Sendable {
@@ -101,7 +101,7 @@ package final class CuttingProxy: @unchecked Sendable {
 
     /// Lets no bytes of existing connections pass and keeps them open; new ones work.
     ///
-    /// A network that silently drops connections does this.
+    /// Simulates a network that silently drops connections.
     package func forget() { order { $0.isForgetting = true } }
 
     /// Closes all connections and ends the proxy.

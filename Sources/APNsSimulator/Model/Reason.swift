@@ -65,7 +65,7 @@ package enum Reason: String, CaseIterable, Hashable, Sendable {
 /// A refusal: the reason and, for an inactive device token, when it became inactive.
 package struct PushRefusal: Error, Hashable, Sendable {
     package let reason: Reason
-    /// The exact fault, for the developer of the client.
+    /// The exact fault, for the client's developer.
     ///
     /// Never sent to the client.
     package let detail: String

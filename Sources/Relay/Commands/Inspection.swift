@@ -3,7 +3,7 @@ import Storage
 
 /// The common parts of the commands that read the database.
 enum Inspection {
-    /// Like `run`, for one secret, which is asked for if it wasn't given.
+    /// Like `run`, but for one secret, which the user is asked for if it wasn't given.
     static func ofSecret(
         _ configuration: InspectionConfiguration,
         _ body: @escaping @Sendable (any Storage, SecretKey) async throws(StorageError) -> ExitStatus

@@ -1,14 +1,14 @@
 import Programs
 import Storage
 
-/// A command of the relay: a row of its table, and the function that runs it.
+/// A command of the relay: a row of the command table, and the function that runs it.
 struct RelayCommand: Sendable {
     /// The row, from which parser, help, manual page and completion are generated.
     let syntax: CommandSyntax
     /// Runs it.
     let run: @Sendable (CommandCall) throws(ConfigurationError) -> ExitStatus
 
-    /// A command, which also reads `RELAY_ENV_FILE`.
+    /// Creates a command, which also reads `RELAY_ENV_FILE`.
     init(
         _ name: String, _ summary: String, about: String, usages: [String] = [],
         arguments: [CommandOption] = [], options: [CommandOption] = [], settings: [SettingRow] = [],
@@ -69,7 +69,7 @@ struct RelayCommand: Sendable {
     }()
 }
 
-/// The call of a command.
+/// A command as it was called.
 struct CommandCall: Sendable {
     let command: CommandSyntax
     let sources: SettingSources

@@ -93,7 +93,7 @@ struct SendContent: Sendable, Equatable {
 struct SendConfiguration: Sendable {
     /// The route's complete URL.
     var url: String
-    /// Whether the URL is this machine's relay, taken from its settings.
+    /// Whether the URL is that of this machine's relay, taken from its settings.
     var isLocal: Bool
     var trust: WebRequest.Trust
     var content: SendContent

@@ -42,10 +42,10 @@ struct MCPCall: Sendable, Equatable {
     /// The client's name for itself, if the request contains it.
     var client: String? { request.client }
 
-    /// The reply with the call's result.
+    /// The reply that contains the call's result.
     func reply(_ result: MCPToolResult) -> MCPReply { request.reply(result.json) }
 
-    /// The reply when the call can't be carried out.
+    /// The reply if the call can't be carried out.
     func reply(_ error: MCPError) -> MCPReply { request.reply(error) }
 }
 
@@ -116,7 +116,7 @@ enum MCP {
         }
     }
 
-    /// Methods that clients call although the server doesn't announce them, each with the member of its result.
+    /// Methods that clients call although the server doesn't announce them, each with the member that its result has.
     ///
     /// Several clients show their user an error for anything but a list.
     private static let emptyLists = [

@@ -61,7 +61,9 @@ struct MCPError: Error, Sendable, Equatable {
         self.data = data
     }
 
-    /// The error response to a request, whose ID may be unknown.
+    /// The error response to a request.
+    ///
+    /// The request's ID may be unknown.
     func response(to id: JSON.Value?) -> JSON.Value {
         var error: JSON.Object = .init()
         error["code"] = .int(code)

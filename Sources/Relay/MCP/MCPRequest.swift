@@ -86,7 +86,7 @@ struct MCPRequest: Sendable, Equatable {
         }
     }
 
-    /// The reply with a result.
+    /// A reply that contains a result.
     func reply(_ result: JSON.Object) -> MCPReply {
         var result = result
         if isModern {
@@ -97,7 +97,7 @@ struct MCPRequest: Sendable, Equatable {
             status: 200, body: ["jsonrpc": "2.0", "id": id, "result": .object(result)], client: client)
     }
 
-    /// The reply with an error.
+    /// A reply that contains an error.
     ///
     /// Older clients treat every status except 200 as a connection failure and don't read the error.
     func reply(_ error: MCPError) -> MCPReply {

@@ -170,7 +170,7 @@ struct MCPToolResult: Sendable, Equatable {
         MCPToolResult(texts: [sentence], isError: true)
     }
 
-    /// Creates a result with its JSON as text, after a sentence if there is one.
+    /// Creates a result with its JSON as text, preceded by a sentence if there is one.
     init(_ structured: JSON.Value, sentence: String? = nil, isError: Bool = false) {
         texts = (sentence.map { [$0] } ?? []) + [String(decoding: structured.encoded(), as: UTF8.self)]
         self.structured = structured
@@ -182,7 +182,7 @@ struct MCPToolResult: Sendable, Equatable {
         self.isError = isError
     }
 
-    /// The result as MCP writes it.
+    /// The result in MCP's format.
     var json: JSON.Object {
         var object = JSON.Object()
         object["content"] = .array(texts.map { ["type": "text", "text": .string($0)] })

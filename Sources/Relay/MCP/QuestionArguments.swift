@@ -1,7 +1,7 @@
 import JSON
 import Storage
 
-/// The arguments of `ask_user`, checked.
+/// The checked arguments of `ask_user`.
 struct QuestionArguments: Sendable, Equatable {
     let question: String
     let choices: [String]
@@ -70,8 +70,8 @@ struct QuestionArguments: Sendable, Equatable {
         "question", "choices", "allowText", "timeout", "title", "sessionID", "questionID",
     ]
 
-    /// The `notification` of `/v1/notify` that asks the question; each choice has a number, which is the action of a
-    /// reply.
+    /// The `notification` of `/v1/notify` that asks the question; a choice's number is the action of the reply that
+    /// picks it.
     ///
     /// The IDs of the event and the session are written in the same three places as in an event.
     func notification(_ eventID: String) -> JSON.Object {

@@ -27,7 +27,7 @@ final class SpanRecorder: StorageObserver {
     private let links: [TraceContext]
     /// The offset that turns a monotonic time into nanoseconds since 1970.
     ///
-    /// Computed once: the spans must nest even if the clock is set meanwhile.
+    /// Computed once: the spans must nest even if the clock is set in the meantime.
     private let offset = WallClock.systemNanoseconds &- MonotonicTime.current.nanoseconds
     private let began: UInt64
     let tracer: Tracer
@@ -119,7 +119,7 @@ final class SpanRecorder: StorageObserver {
                 began: begun.began, ended: now, details: details, links: links, isFailed: isFailed))
     }
 
-    /// Adds a span, possibly of another trace.
+    /// Adds a span, possibly from another trace.
     func add(_ span: Span) {
         let isLate = state.withLock { state in
             if state.isFinished { return state.isExported }
@@ -133,7 +133,7 @@ final class SpanRecorder: StorageObserver {
         if isLate { tracer.add([span]) }
     }
 
-    /// Ends the work's own span and exports all.
+    /// Ends the work's own span and exports all spans.
     func finish(_ name: String, _ kind: Span.Kind, _ details: [LogField], isFailed: Bool) {
         let own = Span(
             trace: place.trace, id: place.span, parent: parent, name: name, kind: kind, began: began,

@@ -1,6 +1,6 @@
 import Storage
 
-/// A header of export requests, whose value is secret.
+/// A header for export requests; its value is secret.
 struct TraceHeader: Sendable {
     let name: String
     let value: Secret

@@ -13,7 +13,7 @@ final class Tracer: Sendable {
     struct Options: Sendable {
         /// The collector's URL for OTLP over HTTP.
         var url: WebAddress
-        /// Further headers of the exports, such as a collector's token.
+        /// Additional headers for export requests, such as a collector's token.
         var headers: [TraceHeader] = []
         /// The share of traces that are exported, from 0 to 1.
         var ratio: Double
@@ -67,7 +67,7 @@ final class Tracer: Sendable {
 
     // MARK: Sampling
 
-    /// The recorder of a request; `nil` if it isn't traced.
+    /// A recorder for a request; `nil` if it isn't traced.
     ///
     /// - Parameter given: The request's `traceparent`.
     func recorder(for given: TraceContext?) -> SpanRecorder? {
@@ -76,7 +76,7 @@ final class Tracer: Sendable {
         return SpanRecorder(trace, under: given?.span, isKnown: false, for: self)
     }
 
-    /// The recorder of work that isn't a sender's request; `nil` if it isn't traced.
+    /// A recorder for work that isn't a sender's request; `nil` if it isn't traced.
     ///
     /// - Parameters:
     ///   - origin: The traced request that it follows from, if there was one.
@@ -90,14 +90,14 @@ final class Tracer: Sendable {
         return SpanRecorder(trace, under: nil, isKnown: true, links: origin.map { [$0] } ?? [], for: self)
     }
 
-    /// The recorder of a further attempt at a queued push; `nil` if it isn't traced.
+    /// A recorder for another attempt at a queued push; `nil` if it isn't traced.
     ///
     /// It has no parent: the span that stored the push is exported only if the event was also traced.
     func recorder(ofPush id: String) -> SpanRecorder? {
         place(ofPush: id).map { SpanRecorder($0.trace, under: nil, isKnown: true, for: self) }
     }
 
-    /// The place in its trace of the span that stored a queued push; `nil` if it isn't traced.
+    /// Where the span that stored a queued push is in its trace; `nil` if the push isn't traced.
     ///
     /// The trace's ID is the push's, so that every relay's attempts are in one trace without a column for it.
     func place(ofPush id: String) -> TraceContext? {
@@ -172,7 +172,7 @@ final class Tracer: Sendable {
         }
     }
 
-    /// Takes the spans of the next export; `nil` if none are waiting.
+    /// Takes the spans for the next export; `nil` if none are waiting.
     func takeBatch(upTo max: Int = Bounds.spansPerExportMax) -> [Span]? {
         state.withLock { state in
             guard !state.spans.isEmpty else { return nil }
@@ -210,7 +210,7 @@ final class Tracer: Sendable {
         }
     }
 
-    /// Counts lost spans, and logs them unless lost spans were logged just before.
+    /// Counts lost spans, and logs them unless some were logged only recently.
     private func drop(_ batch: [Span], _ reason: String, isLast: Bool = false) {
         let count = state.withLock { state -> Int? in
             state.figures.dropped += UInt64(batch.count)

@@ -3,7 +3,7 @@ import Programs
 import Storage
 import StorageSQLite
 
-/// `relay backup` and `relay restore`: a SQLite database as one file.
+/// `relay backup` and `relay restore`: save a SQLite database as one file, and restore it.
 enum BackupCommand {
     /// Writes a backup, even while a relay is running.
     static func backUp(
@@ -23,7 +23,7 @@ enum BackupCommand {
 
     /// Restores the database from a backup.
     ///
-    /// - Parameter prepare: Called once the backup is open; makes new files belong to the database's owner.
+    /// - Parameter prepare: Called once the backup is open; gives new files the database's owner.
     static func restore(
         _ database: DatabaseURL, from path: String, isReplacing: Bool,
         prepare: () throws(ConfigurationError) -> Void

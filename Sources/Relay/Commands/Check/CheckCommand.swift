@@ -49,7 +49,7 @@ struct CheckRun: Sendable {
     let board: CheckBoard
     var clock = WallClock.system
 
-    /// All findings within a time limit.
+    /// Runs all checks and returns what they find within a time limit.
     func report(within limit: Duration) async -> CheckReport {
         let (end, ended) = AsyncStream.makeStream(of: Void.self)
         Task {
@@ -101,7 +101,7 @@ struct CheckRun: Sendable {
         await loop.stop()
     }
 
-    /// The findings of some preconditions of `relay serve`.
+    /// The findings about some of the preconditions for `relay serve`.
     private func findings(
         _ names: Precondition.Name..., subject: PreconditionSubject
     ) async -> [CheckFinding] {
@@ -110,7 +110,7 @@ struct CheckRun: Sendable {
         return findings
     }
 
-    /// Checks that only concern this machine.
+    /// Runs the checks that concern only this machine.
     private func putMachine(_ subject: PreconditionSubject) async {
         let file = configuration.database.flatMap { OpenStorage.file(of: $0) }
         board.put(.disk, file.map { DiskCheck.findings(path: $0) } ?? [])

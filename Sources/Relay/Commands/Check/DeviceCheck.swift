@@ -7,7 +7,7 @@ import WebPush
 
 /// Checks a secret's devices and the last push to each.
 enum DeviceCheck {
-    /// The database's contents for a secret.
+    /// What the database contains for a secret.
     struct Found: Sendable {
         var devices: [Device] = []
         var findings: [CheckFinding]

@@ -32,7 +32,7 @@ struct TimeZoneCheck {
         return check.finding(isWhole: cursor == nil).map { [$0] } ?? []
     }
 
-    /// Counts the devices of a page.
+    /// Counts the devices on a page.
     mutating func note(_ page: PreferencesPage) {
         looked += page.looked
         for text in page.texts {

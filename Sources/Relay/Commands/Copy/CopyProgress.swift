@@ -17,7 +17,7 @@ struct CopyProgress: Sendable {
         self.isTerminal = isTerminal
     }
 
-    /// Whether a bar was drawn whose line hasn't ended.
+    /// Whether a bar was drawn whose line hasn't been ended.
     var hasOpenLine: Bool { isTerminal && shown.map { $0.progress.done < $0.progress.total } == true }
 
     /// The text to write for a progress update, if any.
@@ -41,7 +41,7 @@ struct CopyProgress: Sendable {
         return Int(Double(progress.done - began.progress.done) / ((now - began.at) / .seconds(1)))
     }
 
-    /// One line, without its line break.
+    /// One line of progress output, without a trailing newline.
     static func line(_ progress: TransferProgress, rate: Int?, bar: Bool) -> String {
         // A relay that is still running adds rows.
         let total = max(progress.total, progress.done)

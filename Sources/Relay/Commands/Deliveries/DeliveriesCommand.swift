@@ -113,7 +113,7 @@ struct DeliveryView: Sendable {
         return String(decoding: writer.finish(), as: UTF8.self) + "\n"
     }
 
-    /// One JSON object per row and line.
+    /// One JSON object per row, each on its own line.
     func jsonLines(_ rows: [Delivery]) -> String {
         rows.map { row in
             var writer = JSON.Writer()

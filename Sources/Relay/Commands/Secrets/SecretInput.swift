@@ -3,7 +3,7 @@ import Storage
 
 /// Gets a command's secret from a setting or from a terminal.
 enum SecretInput {
-    /// The given secret, otherwise the one typed.
+    /// The given secret, or otherwise the one typed.
     ///
     /// Call it on the main thread before starting another one. Throws the exit status after printing the
     /// reason.

@@ -34,7 +34,7 @@ enum SecretSubject: Sendable {
         }
     }
 
-    /// The request to a running relay, which hashes a secret itself, with further members.
+    /// The request to a running relay, which hashes the secret itself, with additional members.
     func request(_ more: (inout JSON.Writer) -> Void = { _ in }) -> [UInt8] {
         var writer = JSON.Writer()
         writer.beginObject()

@@ -56,7 +56,7 @@ struct TenantRanking: Sendable {
     private let after: TenantCursor?
     private let limit: Int
     private var kept: [Tenant] = []
-    /// All tenants added.
+    /// The number of tenants added.
     private(set) var total = 0
 
     /// The first `limit` tenants after a position.
