@@ -228,8 +228,8 @@ enum RequestField: String, CaseIterable, Sendable {
             "a list of 1 to \(Bounds.scheduleTimesMax) times of day such as \"08:00\", at least "
                 + "\(Bounds.scheduleMinutesMin) minutes apart"
         case .everyOn:
-            "a list without duplicates of weekdays, \"mon\" to \"sun\", or of days of the month, 1 to 31 or -1 for "
-                + "the last"
+            "a list of weekdays, \"mon\" to \"sun\", or of days of the month, 1 to 31 or -1 for the last, without "
+                + "duplicates"
         case .everyTimeZone:
             "a time zone's name such as \"Europe/Berlin\" known to the relay's system, an offset such as "
                 + "\"+05:30\", or \"device\""
