@@ -11,7 +11,7 @@ extension Metrics {
         },
         Metric("relay_queue_pushes_max", .gauge, "Maximum queued pushes.") { $0.queueMax },
         Metric(
-            "relay_queue_bytes", .gauge, "Total size of queued pushes' payloads, in bytes, by all relays."
+            "relay_queue_bytes", .gauge, "Total size of the payloads queued by all relays, in bytes."
         ) {
             $0.queue.waitingBytes
         },

@@ -119,10 +119,10 @@ enum Metrics {
             let labels = [Device.Transport.webpush.rawValue, Environment.production.rawValue]
             return apns + [Metric.Sample(labels: labels, value: .histogram(counts.webPushDurations))]
         },
-        Metric("relay_pushes_in_flight", .gauge, "Pushes for events in flight.") {
+        Metric("relay_pushes_in_flight", .gauge, "Pushes in flight for events.") {
             $0.loops.pushesInFlight
         },
-        Metric("relay_pushes_in_flight_max", .gauge, "Maximum pushes for events in flight.") {
+        Metric("relay_pushes_in_flight_max", .gauge, "Maximum pushes in flight for events.") {
             $0.pushesInFlightMax
         },
         Metric(

@@ -39,7 +39,7 @@ enum MetricsDocument {
           and don't publish the port.
         - **Several relays**: counters start at 0 with each process. `relay_queue_pushes`, `relay_queue_bytes`,
           `relay_queue_oldest_due_age_seconds` and `relay_devices` describe the shared database, so take their maximum, not their sum.
-        - **Kinds**: names in `_total` are counters, names in `_duration_seconds` histograms, all others gauges.
+        - **Kinds**: names ending in `_total` are counters, those in `_duration_seconds` histograms, all others gauges.
         - **Slow scrapes**: if an event loop doesn't respond within \(DurationText.render(Bounds.loopReportDeadline)), the scrape gets 503.
 
         [alerts.md](../operate/alerts.md) has a scrape configuration and alert rules.
@@ -53,7 +53,7 @@ enum MetricsDocument {
 
         | label | values |
         |---|---|
-        | `route` | method and path as in [api.md](api.md); `other` for requests without a route and invalid HTTP |
+        | `route` | method and path as in [api.md](api.md); `other` for requests that match no route, and for invalid HTTP |
         | `limit` | \(LimitKind.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")) |
         | `transport` | `apns` or `webpush` |
         | `environment` | `production` or `sandbox`: the registration's for `relay_pushes_total`, the one used for attempts; always `production` for Web Push |
