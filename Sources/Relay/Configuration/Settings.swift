@@ -44,16 +44,16 @@ enum Settings {
         "The address to listen on. 0.0.0.0 means every IPv4 address, :: every address.")
     static let adminListen = Setting(
         "RELAY_ADMIN_LISTEN", .server, .listenAddress, default: .defaultLoopback(port: 8788),
-        "The admin listener, which serves the console (docs/operate/console.md), /metrics (docs/reference/metrics.md) "
-            + "and the changes of relay revoke, block, unblock and schedules. Keep it off public networks. Relays on one machine need "
-            + "different ports; port 0 picks a free one. If another program is already using the "
-            + "default address, the relay starts without the admin listener."
-    )
+        "The admin listener, which serves the console (docs/operate/console.md), /metrics "
+            + "(docs/reference/metrics.md) and the changes made by relay revoke, block, unblock and "
+            + "schedules. Keep it off public networks. Relays on one machine need different ports; port 0 "
+            + "picks a free one. If another program is already using the default address, the relay starts "
+            + "without the admin listener.")
     static let adminHosts = Setting(
         "RELAY_ADMIN_HOSTS", .server, optional: .hostNames,
         unset: "localhost, IP addresses, names without a dot",
-        "Names that the admin listener accepts in the Host header. It refuses others, so that no web page "
-            + "can read it by DNS rebinding.")
+        "Names accepted in the Host header by the admin listener. All others are refused, so that a web "
+            + "page can't reach the listener through DNS rebinding.")
     static let adminToken = Setting(
         "RELAY_ADMIN_TOKEN", .server, optional: .adminToken, unset: "none required",
         secret: true,
@@ -133,8 +133,8 @@ enum Settings {
     static let databaseTimeout = Setting(
         "RELAY_DATABASE_TIMEOUT", .database, .duration(.milliseconds(100)...(.seconds(60))),
         default: .seconds(5),
-        "Timeout of a call to a database server. While the server is known to be down, calls fail immediately."
-    )
+        "Timeout for a call to a database server. While the server is known to be down, calls fail "
+            + "immediately.")
     static let databaseStartDeadline = Setting(
         "RELAY_DATABASE_START_DEADLINE", .database, .duration(.zero...(.seconds(3600))),
         default: .seconds(60),
@@ -201,8 +201,8 @@ enum Settings {
             + "every browser must subscribe again.")
     static let vapidPrivateKeyOther = Setting(
         "RELAY_VAPID_PRIVATE_KEY_OTHER", .webPush, optional: .vapidKey, unset: "no second key", secret: true,
-        "An earlier key, for the subscriptions that were made with it: docs/operate/rotate.md. The key in the database "
-            + "needs no mention.")
+        "An earlier key, for the subscriptions that were made with it: docs/operate/rotate.md. Not needed "
+            + "for the key in the database.")
     static let webPushHosts = Setting(
         "RELAY_WEBPUSH_HOSTS", .webPush, optional: .pushHosts,
         unset: "the push services of Apple, Google, Microsoft and Mozilla",
@@ -224,8 +224,8 @@ enum Settings {
             + "those stored with it are lost.")
     static let secretPepperOther = Setting(
         "RELAY_SECRET_PEPPER_OTHER", .delivery, optional: .pepper, unset: "no second pepper", secret: true,
-        "A second pepper to find registrations by, to change RELAY_SECRET_PEPPER without losing any: "
-            + "docs/operate/rotate.md.")
+        "A second pepper for finding registrations, so that you can change RELAY_SECRET_PEPPER without "
+            + "losing any: docs/operate/rotate.md.")
     static let registration = Setting(
         "RELAY_REGISTRATION", .delivery, .choice, default: RegistrationMode.open,
         "Who may register devices. open: anyone. challenge: devices whose app returns a code that the "
@@ -248,11 +248,11 @@ enum Settings {
     static let eventDeadline = Setting(
         "RELAY_EVENT_DEADLINE", .delivery, .duration(.milliseconds(100)...(.seconds(300))),
         default: .seconds(10),
-        "How long an event waits for the results of its pushes. Pushes without a result by then are "
+        "How long the relay waits for the results of an event's pushes. Pushes without a result by then are "
             + "queued.")
     static let pushesPerEventMax = Setting(
         "RELAY_PUSHES_PER_EVENT_MAX", .delivery, .integer(1...10_000), default: 500,
-        "Maximum pushes of one event in flight at once; the rest of the event waits.")
+        "Maximum pushes of one event in flight at once; the event's other pushes wait.")
     static let pushesMax = Setting(
         "RELAY_PUSHES_MAX", .delivery, .integer(1...1_000_000), default: 20_000,
         "Maximum pushes of all events in flight, divided among the event loops. Further events get 503 "
@@ -260,8 +260,8 @@ enum Settings {
 
     static let queueMax = Setting(
         "RELAY_QUEUE_MAX", .delivery, .integer(0...10_000_000), default: 200_000,
-        "Maximum pushes queued in the database for a retry. Beyond it, and with 0, pushes that APNs can't "
-            + "accept now fail.")
+        "Maximum pushes queued in the database for a retry. Beyond it, or if it is 0, pushes that APNs "
+            + "can't accept now fail.")
     static let queueMebibytesMax = Setting(
         "RELAY_QUEUE_MIB_MAX", .delivery, .integer(1...1_048_576), default: 512,
         "Maximum size of the queued payloads, in MiB. The database needs about twice as much.")
@@ -306,17 +306,17 @@ enum Settings {
 
     static let eventsPerMinute = Setting(
         "RELAY_EVENTS_PER_MINUTE", .limits, .integer(0...10_000_000), default: 600,
-        "Events and notifications per minute of one secret; a full minute's worth may arrive as a burst. 0: no limit."
-    )
+        "Events and notifications per minute for one secret; a full minute's worth may arrive as a burst. "
+            + "0: no limit.")
     static let registrationsPerMinute = Setting(
         "RELAY_REGISTRATIONS_PER_MINUTE", .limits, .integer(0...10_000_000), default: 120,
-        "Registrations, unregistrations, lists, presence, history requests, acknowledgements and replies per minute "
-            + "of one secret, counted together. 0: no limit.")
+        "Registrations, unregistrations, lists, presence, history requests, acknowledgements and replies "
+            + "per minute for one secret, counted together. 0: no limit.")
     static let unknownSecretsPerMinute = Setting(
         "RELAY_UNKNOWN_SECRETS_PER_MINUTE", .limits, .integer(0...10_000_000), default: 600,
-        "Requests per minute of one client address (an IPv6 /64 counts as one) for unknown secrets, "
-            + "devices or events, registrations of new devices, wrong registration keys and wrong signatures; "
-            + "docs/reference/api.md has the list. 0: no limit.")
+        "Requests per minute from one client address (an IPv6 /64 counts as one) for unknown secrets, "
+            + "devices or events, registrations of new devices, wrong registration keys and wrong "
+            + "signatures; docs/reference/api.md has the list. 0: no limit.")
     static let devicePushesPerMinute = Setting(
         "RELAY_DEVICE_PUSHES_PER_MINUTE", .limits, .integer(0...10_000_000), default: 120,
         "Pushes per minute to one device of an app, from all secrets it is registered under. Further ones fail with "
@@ -352,8 +352,8 @@ enum Settings {
             + "as JSON, such as http://127.0.0.1:4318/v1/traces.")
     static let tracesRatio = Setting(
         "RELAY_TRACES_RATIO", .traces, .share, default: 0.1,
-        "The share of requests that are traced. Requests that their sender traces, with a secret that has "
-            + "devices, always are. At most \(Bounds.tracesPerSecondMax) traces per second.")
+        "The share of requests that are traced. Requests already traced by their sender always are, if "
+            + "their secret has devices. At most \(Bounds.tracesPerSecondMax) traces per second.")
     static let tracesHeaders = Setting(
         "RELAY_TRACES_HEADERS", .traces, optional: .traceHeaders, unset: "no further headers", secret: true,
         "Headers for the collector, such as authorization=Bearer …, separated by commas.")

@@ -40,8 +40,8 @@ enum ConfigurationDocument {
 
         <!-- Made from the table of settings in the code: UPDATE_DOCS=1 swift test --filter DocumentTests -->
 
-        `relay serve` reads its settings from environment variables and from flags with the same names: `PORT` is `--port`,
-        `APNS_TEAM_ID` is `--apns-team-id`. Flags take precedence. Other commands read some of these settings;
+        `relay serve` reads its settings from environment variables and from flags with the same names: `PORT` becomes `--port`,
+        `APNS_TEAM_ID` becomes `--apns-team-id`. Flags take precedence. Other commands read some of these settings;
         `relay COMMAND --help` lists them.
 
         **Required**: `APNS_TEAM_ID`, `APNS_KEY_ID` and `APNS_PRIVATE_KEY` or its file; or `APNS_APPS_FILE` alone.
@@ -50,7 +50,7 @@ enum ConfigurationDocument {
         - **Durations** are a whole number and a unit: `500ms`, `10s`, `5m`, `24h`, `30d`.
         - **Secrets**, marked `…_FILE`, can come from a file: set `NAME_FILE` to its path, or to `-` for standard input. The relay drops
           one line break at the end of the text, which must be UTF-8. Setting both forms is an error. Process lists show flags, so don't
-          pass secrets in them.
+          pass secrets as flags.
         - **Unknown variables** that begin with `RELAY_` or `APNS_` are errors, except those that Kubernetes and Docker add for a service
           called `relay` or `apns-…` (`RELAY_SERVICE_HOST`, `RELAY_PORT=tcp://…`).
         - The relay reports **all errors** in one message, before it opens anything.
