@@ -145,17 +145,21 @@ let package = Package(
         tests(
             "TransferTests",
             ["OwnThread", "Storage", "StorageContract", "StorageMySQL", "StoragePostgres", "StorageSQLite"]),
-        tests("NetworkTests", ["COpenSSL", "Network"]),
+        tests("NetworkTests", ["ChildProcess", "COpenSSL", "Network"]),
         tests(
             "HTTPServerTests", ["ChildProcess", "HTTPServer", "Network", "OwnThread"],
             exclude: ["node-parser.mjs"]),
         tests("HTTP2Tests", ["CNghttp2", "HTTP2", "HTTP2Testing", "Network", "OwnThread"]),
         tests(
-            "APNsTests", ["APNs", "COpenSSL", "HTTP2", "HTTP2Testing", "JSON", "Network", "OwnThread"],
+            "APNsTests",
+            ["APNs", "ChildProcess", "COpenSSL", "HTTP2", "HTTP2Testing", "JSON", "Network", "OwnThread"],
             exclude: ["http2-server.mjs"]),
         tests(
             "WebPushTests",
-            ["COpenSSL", "Cryptography", "HTTP2", "HTTP2Testing", "JSON", "Network", "WebPush"],
+            [
+                "ChildProcess", "COpenSSL", "Cryptography", "HTTP2", "HTTP2Testing", "JSON", "Network",
+                "WebPush",
+            ],
             exclude: ["push-service.mjs"]),
         // A library, because each program's tests check its table of commands.
         .target(

@@ -1,4 +1,5 @@
 import APNs
+import ChildProcess
 import Glibc
 import HTTP2Testing
 import JSON
@@ -89,8 +90,7 @@ struct ClientInteroperabilityTests {
 
     /// A folder with a file at the path of ``ClientFixture``'s pushes, for nghttpd.
     private static func makeFolder() throws -> String {
-        var template = Array("/tmp/relay-apns-XXXXXX".utf8CString)
-        let folder = try #require(mkdtemp(&template).map { String(cString: $0) })
+        let folder = try makeTemporaryDirectory()
         for part in ["/3", "/3/device"] { #expect(mkdir(folder + part, 0o755) == 0) }
         let path = folder + "/3/device/" + (try ClientFixture.push("any")).deviceToken.text
         let file = try #require(fopen(path, "w"))

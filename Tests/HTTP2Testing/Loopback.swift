@@ -1,3 +1,4 @@
+import ChildProcess
 import Glibc
 package import Network
 
@@ -18,10 +19,7 @@ package struct CertificateFiles: Sendable {
     package let key: String
 
     package init() throws {
-        var template = Array("/tmp/relay-http2-XXXXXX".utf8CString)
-        guard let directory = mkdtemp(&template).map({ String(cString: $0) }) else {
-            throw SetupFailure("no temporary directory: error \(errno)")
-        }
+        let directory = try makeTemporaryDirectory()
         certificate = directory + "/certificate.pem"
         key = directory + "/key.pem"
         let made = try SelfSignedCertificate()

@@ -1,3 +1,4 @@
+import ChildProcess
 import Glibc
 import HTTPServer
 import Network
@@ -90,7 +91,7 @@ struct StopTests {
     @Test("Everything works the same under TLS")
     func tls() async throws {
         let made = try SelfSignedCertificate()
-        let directory = try #require(temporaryDirectory())
+        let directory = try makeTemporaryDirectory()
         let (certificate, key) = (directory + "/certificate.pem", directory + "/key.pem")
         try write(made.certificate, to: certificate)
         try write(made.privateKey, to: key)
@@ -129,11 +130,6 @@ struct StopTests {
         } catch {
             return true
         }
-    }
-
-    private func temporaryDirectory() -> String? {
-        var template = Array("/tmp/relay-http-XXXXXX".utf8CString)
-        return mkdtemp(&template).map { String(cString: $0) }
     }
 
     private func write(_ bytes: [UInt8], to path: String) throws {

@@ -1,3 +1,4 @@
+import ChildProcess
 import Glibc
 import Network
 import Testing
@@ -70,8 +71,7 @@ struct CertificateFiles {
     let key: String
 
     init() throws {
-        var template = Array("/tmp/relay-network-XXXXXX".utf8CString)
-        let directory = try #require(mkdtemp(&template).map { String(cString: $0) })
+        let directory = try makeTemporaryDirectory()
         certificate = directory + "/certificate.pem"
         key = directory + "/key.pem"
         try renew()

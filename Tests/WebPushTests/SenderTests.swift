@@ -1,3 +1,4 @@
+import ChildProcess
 import Glibc
 import HTTP2Testing
 import JSON
@@ -33,8 +34,7 @@ struct SenderTests {
     @Test("nghttpd accepts every push")
     func nghttpd() async throws {
         let files = try CertificateFiles()
-        var template = Array("/tmp/relay-webpush-XXXXXX".utf8CString)
-        let folder = try #require(mkdtemp(&template).map { String(cString: $0) })
+        let folder = try makeTemporaryDirectory()
         close(creat(folder + "/push", 0o644))
         try await withLoop { loop in
             let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))

@@ -1,4 +1,5 @@
 import APNs
+import ChildProcess
 import Glibc
 import JSON
 import Network
@@ -58,7 +59,6 @@ struct PreconditionTests {
     @Test("A path that the admin listener can't use as its Unix socket is refused by serve and check")
     func adminSocket() async throws {
         let directory = try Files()
-        defer { directory.remove() }
         let changes = ["RELAY_ADMIN_LISTEN": "unix:" + (try directory.write([], "admin.sock"))]
         let sources = SettingSources(environment: Self.good.merging(changes) { $1 })
         let (refused, _) = try await serve(sources, .adminAddress)
@@ -78,7 +78,6 @@ struct PreconditionTests {
         let taken = await loop.run { _ in listener.value.localAddress }
         for name in Precondition.Name.allCases {
             let directory = try Files()
-            defer { directory.remove() }
             let changes = try Self.broken(name, in: directory, taken: taken)
             let sources = SettingSources(environment: Self.good.merging(changes) { $1 })
             let (refused, warned) = try await serve(sources, name)
@@ -217,9 +216,7 @@ private struct Files {
     let path: String
 
     init() throws {
-        var template = Array("/tmp/relay-preconditions-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw FileError(errno: errno) }
-        path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        path = try makeTemporaryDirectory()
     }
 
     func write(_ bytes: [UInt8], _ name: String) throws -> String {
@@ -230,10 +227,5 @@ private struct Files {
         }
         close(descriptor)
         return file
-    }
-
-    func remove() {
-        for name in ["c.pem", "k.pem"] { unlink(path + "/" + name) }
-        rmdir(path)
     }
 }
