@@ -74,7 +74,8 @@ extension Metrics {
     static let history: [Metric] = [
         Metric(
             "relay_history_items_total", .counter, labels: ["result"],
-            "History items, by result: stored, repeated (the eventID had one) or dropped; only with RELAY_HISTORY_DAYS."
+            "History items, by result: stored, repeated (the eventID already had one) or dropped; only with "
+                + "RELAY_HISTORY_DAYS."
         ) { snapshot in
             guard let figures = snapshot.history else { return [] }
             return [
@@ -84,7 +85,8 @@ extension Metrics {
         },
         Metric(
             "relay_history_removed_items_total", .counter, labels: ["reason"],
-            "Removed history items: expired, or replaced because the secret had too many; only with RELAY_HISTORY_DAYS."
+            "Removed history items, by reason: expired, or replaced because the secret had too many; only with "
+                + "RELAY_HISTORY_DAYS."
         ) { snapshot in
             guard let figures = snapshot.history else { return [] }
             return [
@@ -98,8 +100,8 @@ extension Metrics {
     static let replies: [Metric] = [
         Metric(
             "relay_replies_total", .counter, labels: ["result"],
-            "Acknowledgements of events, replies to them and results of replies: acknowledged, replied, reported, "
-                + "repeated (the event had one) or unknown (the relay doesn't know the event)."
+            "Acknowledgements of events, replies to them and results of replies, by result: acknowledged, replied, "
+                + "reported, repeated (the event already had one) or unknown (the relay doesn't know the event)."
         ) { snapshot in
             let figures = snapshot.replies
             return [
@@ -161,7 +163,7 @@ extension Metrics {
     static let expiry: [Metric] = [
         Metric(
             "relay_secret_locks_removed_total", .counter,
-            "Locks of secrets without devices that this relay removed; always 0 with SQLite, which has none."
+            "Locks of secrets without devices that this relay removed; always 0 with SQLite, which has no locks."
         ) { Int(clamping: $0.secretLocksRemoved) },
         Metric(
             "relay_expired_rows_removed_total", .counter, labels: ["table"],
@@ -172,7 +174,7 @@ extension Metrics {
         Metric(
             "relay_expired_rows_oldest_age_seconds", .gauge, labels: ["table"],
             "Time since the expiry of the oldest row that this relay has not removed yet, by table; 0 if its "
-                + "last cleanup left none. It cleans up every ten minutes."
+                + "last cleanup left none. Cleanup runs every ten minutes."
         ) { snapshot in
             ExpiringTable.allCases.map { table in
                 let age = snapshot.oldestExpired[table].map { max(0, snapshot.time - $0) } ?? 0
@@ -209,7 +211,7 @@ extension Metrics {
         },
         Metric(
             "relay_trace_spans_total", .counter, labels: ["result"],
-            "Spans of traces: exported, or dropped because too many were waiting or the collector didn't "
+            "Trace spans, by result: exported, or dropped because too many were waiting or the collector didn't "
                 + "accept them; only with RELAY_TRACES_URL."
         ) { snapshot in
             guard let spans = snapshot.spans else { return [] }

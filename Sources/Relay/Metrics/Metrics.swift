@@ -166,9 +166,10 @@ enum Metrics {
                 ]
             }
         },
-        Metric("relay_apns_streams", .gauge, labels: group, "Pushes sent to APNs without a response yet.") {
-            grouped($0) { [([], UInt64($0.pushesUnderWay))] }
-        },
+        Metric(
+            "relay_apns_streams", .gauge, labels: group,
+            "Pushes sent to APNs that have no response yet."
+        ) { grouped($0) { [([], UInt64($0.pushesUnderWay))] } },
         Metric(
             "relay_apns_waiting_pushes", .gauge, labels: group,
             "Pushes waiting for an APNs connection with capacity."

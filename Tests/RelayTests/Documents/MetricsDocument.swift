@@ -37,9 +37,9 @@ enum MetricsDocument {
           [settings](configuration.md#server). The listener has no TLS, so let only your Prometheus reach it.
         - **Containers**: set `RELAY_ADMIN_LISTEN=0.0.0.0:8788` (in `.env` for the compose files), put Prometheus into the same network,
           and don't publish the port.
-        - **Several relays**: counters start at 0 with each process. `relay_queue_pushes`, `relay_queue_bytes`,
+        - **Several relays**: counters start at 0 when a process starts. `relay_queue_pushes`, `relay_queue_bytes`,
           `relay_queue_oldest_due_age_seconds` and `relay_devices` describe the shared database, so take their maximum, not their sum.
-        - **Kinds**: names ending in `_total` are counters, those in `_duration_seconds` histograms, all others gauges.
+        - **Kinds**: metrics ending in `_total` are counters, those in `_duration_seconds` histograms, and all others gauges.
         - **Slow scrapes**: if an event loop doesn't respond within \(DurationText.render(Bounds.loopReportDeadline)), the scrape gets 503.
 
         [alerts.md](../operate/alerts.md) has a scrape configuration and alert rules.
@@ -56,8 +56,8 @@ enum MetricsDocument {
         | `route` | method and path as in [api.md](api.md); `other` for requests that match no route, and for invalid HTTP |
         | `limit` | \(LimitKind.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")) |
         | `transport` | `apns` or `webpush` |
-        | `environment` | `production` or `sandbox`: the registration's for `relay_pushes_total`, the one used for attempts; always `production` for Web Push |
-        | `app` | the bundle ID of a configured app, at most \(Bounds.metricsAppsMax); `webpush` for Web Push, `other` for the rest |
+        | `environment` | `production` or `sandbox`: the registration's in `relay_pushes_total`, the one used in metrics of attempts; always `production` for Web Push |
+        | `app` | the bundle ID of a configured app (at most \(Bounds.metricsAppsMax) apps); `webpush` for Web Push, `other` for the rest |
         | `result` | `sent`, `failed`, `queued`, `muted`, as in responses to events; for queued pushes `sent`, `failed`, `again` |
         | `outcome` | `accepted`, `rejected` (refused by the push service), `unreachable` (no response) |
         | `reason` | [as in responses and the delivery log](api.md#post-v1event) and, for GOAWAY, HTTP/2 error codes; `none` if there was no fault, `other` for unknown reasons |
