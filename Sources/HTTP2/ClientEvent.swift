@@ -32,9 +32,9 @@ package enum StreamFailure: Hashable, Sendable {
 
 /// The events of a client session.
 package enum ClientEvent: Sendable, Equatable {
-    /// A request got its response; its slot is free when the handler returns.
+    /// A request got its response; its slot is freed when the handler returns.
     case response(StreamSlot, ClientResponse)
-    /// A request failed; its slot is free when the handler returns.
+    /// A request failed; its slot is freed when the handler returns.
     case failure(StreamSlot, StreamFailure)
     /// The server's stream limit changed; it can be below the number of open streams, even 0.
     case streamLimit(Int)

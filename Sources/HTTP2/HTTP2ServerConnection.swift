@@ -35,7 +35,7 @@ package final class HTTP2ServerConnection: ChannelHandler, SessionConnection {
         self.handler = handler
     }
 
-    /// The channel while the connection is open.
+    /// The channel, or `nil` unless the connection is open.
     package var channel: Channel? { pump.channel }
 
     /// The number of requests being received, waiting for a response or with an unsent response.

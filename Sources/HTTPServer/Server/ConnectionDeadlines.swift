@@ -12,7 +12,7 @@ struct ConnectionDeadlines {
         case head
         /// The rest of a body.
         case body
-        /// A handler, which limits its own running time.
+        /// A handler; it limits its own running time.
         case handler
     }
 

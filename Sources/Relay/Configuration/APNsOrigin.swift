@@ -80,7 +80,7 @@ struct APNsOrigin: Sendable, Hashable, CustomStringConvertible {
 extension SettingType where Value == APNsOrigin {
     /// The URL of a server that implements the APNs protocol.
     static let apnsOrigin = SettingType(
-        accepts: "a URL https://HOST or https://HOST:PORT, without path",
+        accepts: "a URL of the form https://HOST or https://HOST:PORT, without a path",
         parse: { text in APNsOrigin(url: text).map(Result.success) ?? .failure(.notAccepted) },
         render: \.description)
 }

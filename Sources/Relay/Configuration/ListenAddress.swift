@@ -31,7 +31,7 @@ extension SettingType where Value == ListenAddress {
     /// An IP address and port, a Unix socket's path, or `off`.
     static let listenAddress = SettingType(
         accepts:
-            "an IP address and a port such as 127.0.0.1:8788 or [::1]:8788, unix: and an absolute path, or off",
+            "an IP address and a port such as 127.0.0.1:8788 or [::1]:8788, unix: followed by an absolute path, or off",
         parse: { text in
             guard text != "off" else { return .success(.off) }
             if text.hasPrefix(ListenAddress.unixPrefix) {

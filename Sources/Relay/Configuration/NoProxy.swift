@@ -6,9 +6,9 @@ extension Settings {
     // MARK: The proxy to APNs
 
     static let httpsProxy = Setting(
-        "HTTPS_PROXY", .apns, optional: .connectProxy, unset: "connects directly", secret: true,
-        "The HTTP proxy for connections to APNs; it must allow CONNECT. https_proxy also works. Servers on this machine "
-            + "bypass it.")
+        "HTTPS_PROXY", .apns, optional: .connectProxy, unset: "direct connections", secret: true,
+        "The HTTP proxy for connections to APNs; it must allow CONNECT. https_proxy also works. Connections "
+            + "to this machine bypass it.")
     static let noProxy = Setting(
         "NO_PROXY", .apns, optional: .noProxy, unset: "everything goes through HTTPS_PROXY",
         "Hosts that bypass HTTPS_PROXY. A domain includes its subdomains. no_proxy also works."

@@ -4,7 +4,7 @@ import Programs
 extension SettingType where Value == KeyText {
     /// Apple's signing key: a P-256 key that can sign.
     static let privateKey = SettingType(
-        accepts: "the text of Apple's .p8 file, the same with \\n for its line breaks, or base64 of it",
+        accepts: "the text of Apple's .p8 file as it is, with \\n for its line breaks, or in base64",
         parse: { text in
             let key = KeyText(text)
             do throws(SigningKeyError) {

@@ -41,14 +41,14 @@ enum Settings {
         "The TCP port to listen on. 0 picks a free one, shown in the first log line.")
     static let host = Setting(
         "HOST", .server, .address, default: "127.0.0.1",
-        "The address to listen on. 0.0.0.0 means every IPv4 address, :: every address.")
+        "The address to listen on. 0.0.0.0 means every IPv4 address; :: means every IPv4 and IPv6 address.")
     static let adminListen = Setting(
         "RELAY_ADMIN_LISTEN", .server, .listenAddress, default: .defaultLoopback(port: 8788),
-        "The admin listener, which serves the console (docs/operate/console.md), /metrics "
-            + "(docs/reference/metrics.md) and the changes made by relay revoke, block, unblock and "
-            + "schedules. Keep it off public networks. Relays on one machine need different ports; port 0 "
-            + "picks a free one. If another program is already using the default address, the relay starts "
-            + "without the admin listener.")
+        "The admin listener, which serves the console (docs/operate/console.md) and /metrics "
+            + "(docs/reference/metrics.md) and makes the changes requested by relay revoke, block, unblock and "
+            + "schedules. Keep it off public networks. Relays on one machine need different ports; port 0 picks a "
+            + "free one. If another program is already using the default address, the relay starts without the "
+            + "admin listener.")
     static let adminHosts = Setting(
         "RELAY_ADMIN_HOSTS", .server, optional: .hostNames,
         unset: "localhost, IP addresses, names without a dot",
@@ -78,12 +78,12 @@ enum Settings {
     static let headDeadline = Setting(
         "RELAY_HEAD_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))),
         default: .seconds(10),
-        "How long a request's headers may take, from its first byte. For a connection's first request, the "
-            + "time starts with the connection.")
+        "How long a request's headers may take to arrive, from its first byte. For a connection's first "
+            + "request, the time starts when the connection opens.")
     static let bodyDeadline = Setting(
         "RELAY_BODY_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))),
         default: .seconds(20),
-        "How long a request's body may take, from the end of its headers.")
+        "How long a request's body may take to arrive, from the end of its headers.")
     static let idleTimeout = Setting(
         "RELAY_IDLE_TIMEOUT", .server, .duration(.milliseconds(100)...(.seconds(3600))),
         default: .seconds(75),
@@ -94,16 +94,18 @@ enum Settings {
         default: .seconds(15),
         "How long requests in flight may take after SIGTERM or SIGINT before they are cut off.")
     static let webOrigins = Setting(
-        "RELAY_WEB_ORIGINS", .server, optional: .origins, unset: "pages of this machine (localhost)",
-        "Further web pages that may use the relay (CORS). Requests without an origin are always accepted.")
+        "RELAY_WEB_ORIGINS", .server, optional: .origins, unset: "pages on this machine (localhost)",
+        "The origins of further web pages that may use the relay (CORS). Requests without an Origin header "
+            + "are always accepted.")
     static let page = Setting(
         "RELAY_PAGE", .server, .choice, default: OnOff.on,
         "Whether the relay serves its web page under /app/.")
     static let doors = Setting(
         "RELAY_DOORS", .server, .choice, default: OnOff.on,
-        "Whether senders for ntfy, Gotify, Bark and Expo can send with an access token.")
+        "Whether programs made for ntfy, Gotify, Bark and Expo can send through the relay with an access "
+            + "token.")
     static let openChamberBundleID = Setting(
-        "RELAY_OPENCHAMBER_BUNDLE_ID", .server, optional: .bundleID, unset: "none: 404",
+        "RELAY_OPENCHAMBER_BUNDLE_ID", .server, optional: .bundleID, unset: "none (requests get 404)",
         "The app (a build of OpenChamber signed by your team) that OpenChamber's servers notify with their "
             + "signed requests (docs/guide/senders.md).")
 
@@ -128,8 +130,8 @@ enum Settings {
         "The database URL; docs/operate/databases.md describes its format.")
     static let databaseConnections = Setting(
         "RELAY_DATABASE_CONNECTIONS", .database, .integer(1...256), default: 10,
-        "Maximum connections to a database server. Each has a thread and opens on demand. Not used for "
-            + "SQLite.")
+        "Maximum connections to a database server. Each has its own thread and is opened on demand. Not "
+            + "used for SQLite.")
     static let databaseTimeout = Setting(
         "RELAY_DATABASE_TIMEOUT", .database, .duration(.milliseconds(100)...(.seconds(60))),
         default: .seconds(5),
@@ -145,13 +147,13 @@ enum Settings {
 
     static let teamID = Setting(
         "APNS_TEAM_ID", .apns, optional: .appleIdentifier, unset: "required",
-        "The team that owns the app: developer.apple.com, Membership.")
+        "The ID of the team that owns the app, shown on developer.apple.com under Membership.")
     static let keyID = Setting(
         "APNS_KEY_ID", .apns, optional: .appleIdentifier, unset: "required",
         "The signing key's ID: the ten characters in AuthKey_….p8.")
     static let privateKey = Setting(
         "APNS_PRIVATE_KEY", .apns, optional: .privateKey, unset: "required", secret: true,
-        "The signing key (developer.apple.com, Keys, with the APNs service).")
+        "The signing key, from developer.apple.com under Keys, with the APNs service enabled.")
     static let defaultBundleID = Setting(
         "APNS_DEFAULT_BUNDLE_ID", .apns, optional: .bundleID, unset: "registrations must name their app",
         "The app for registrations that don't name one.")
@@ -201,8 +203,8 @@ enum Settings {
             + "every browser must subscribe again.")
     static let vapidPrivateKeyOther = Setting(
         "RELAY_VAPID_PRIVATE_KEY_OTHER", .webPush, optional: .vapidKey, unset: "no second key", secret: true,
-        "An earlier key, for the subscriptions that were made with it: docs/operate/rotate.md. Not needed "
-            + "for the key in the database.")
+        "An earlier key, for subscriptions that were made with it (docs/operate/rotate.md). Not needed for "
+            + "the key that the relay keeps in the database.")
     static let webPushHosts = Setting(
         "RELAY_WEBPUSH_HOSTS", .webPush, optional: .pushHosts,
         unset: "the push services of Apple, Google, Microsoft and Mozilla",
@@ -219,13 +221,13 @@ enum Settings {
         "The minimum length in bytes of a secret that registers its first device. Secrets with devices may be shorter."
     )
     static let secretPepper = Setting(
-        "RELAY_SECRET_PEPPER", .delivery, optional: .pepper, unset: "hashes without pepper", secret: true,
+        "RELAY_SECRET_PEPPER", .delivery, optional: .pepper, unset: "hashing without a pepper", secret: true,
         "A key for hashing secrets. Registrations stored without it are still found. If it is removed, "
             + "those stored with it are lost.")
     static let secretPepperOther = Setting(
         "RELAY_SECRET_PEPPER_OTHER", .delivery, optional: .pepper, unset: "no second pepper", secret: true,
         "A second pepper for finding registrations, so that you can change RELAY_SECRET_PEPPER without "
-            + "losing any: docs/operate/rotate.md.")
+            + "losing any (docs/operate/rotate.md).")
     static let registration = Setting(
         "RELAY_REGISTRATION", .delivery, .choice, default: RegistrationMode.open,
         "Who may register devices. open: anyone. challenge: devices whose app returns a code that the "
@@ -240,8 +242,8 @@ enum Settings {
         "Maximum devices per secret.")
     static let devicesMax = Setting(
         "RELAY_DEVICES_MAX", .delivery, .integer(0...1_000_000_000), default: 0,
-        "Maximum devices of all secrets together. New ones beyond it get `relay_full`; registered ones "
-            + "can still refresh. The count may be a few seconds old. 0: no limit.")
+        "Maximum devices of all secrets together. Beyond it, new devices get `relay_full`; registered ones "
+            + "can still refresh their registration. The count may be a few seconds old. 0: no limit.")
     static let schedulesPerSecretMax = Setting(
         "RELAY_SCHEDULES_PER_SECRET_MAX", .delivery, .integer(0...Bounds.schedulesListedMax), default: 100,
         "Maximum schedules per secret. 0: no new ones; existing ones are still sent.")
@@ -279,7 +281,8 @@ enum Settings {
     static let loggedDeliveries = Setting(
         "RELAY_LOG", .delivery, .choice, default: LoggedDeliveries.all,
         "Which push results go to the delivery log: all, only failures, or none (off). The results of "
-            + "queued pushes, and of pushes to devices that set perHour or perDay, are always logged.")
+            + "queued pushes, and of pushes to devices whose preferences set perHour or perDay, are always "
+            + "logged.")
     static let logRetention = Setting(
         "RELAY_LOG_RETENTION", .delivery, .duration(.seconds(3600)...(.seconds(3650 * 86400))),
         default: .seconds(30 * 86400),
@@ -306,29 +309,29 @@ enum Settings {
 
     static let eventsPerMinute = Setting(
         "RELAY_EVENTS_PER_MINUTE", .limits, .integer(0...10_000_000), default: 600,
-        "Events and notifications per minute for one secret; a full minute's worth may arrive as a burst. "
-            + "0: no limit.")
+        "Maximum events and notifications per minute for one secret; a full minute's worth may arrive as a "
+            + "burst. 0: no limit.")
     static let registrationsPerMinute = Setting(
         "RELAY_REGISTRATIONS_PER_MINUTE", .limits, .integer(0...10_000_000), default: 120,
-        "Registrations, unregistrations, lists, presence, history requests, acknowledgements and replies "
-            + "per minute for one secret, counted together. 0: no limit.")
+        "Maximum registrations, unregistrations, lists, presence, history requests, acknowledgements and "
+            + "replies per minute for one secret, counted together. 0: no limit.")
     static let unknownSecretsPerMinute = Setting(
         "RELAY_UNKNOWN_SECRETS_PER_MINUTE", .limits, .integer(0...10_000_000), default: 600,
-        "Requests per minute from one client address (an IPv6 /64 counts as one) for unknown secrets, "
-            + "devices or events, registrations of new devices, wrong registration keys and wrong "
-            + "signatures; docs/reference/api.md has the list. 0: no limit.")
+        "Maximum requests per minute from one client address (an IPv6 /64 counts as one) that name unknown "
+            + "secrets, devices or events, register new devices, or have a wrong registration key or signature; "
+            + "docs/reference/api.md has the list. 0: no limit.")
     static let devicePushesPerMinute = Setting(
         "RELAY_DEVICE_PUSHES_PER_MINUTE", .limits, .integer(0...10_000_000), default: 120,
-        "Pushes per minute to one device of an app, from all secrets it is registered under. Further ones fail with "
-            + "`DeviceRateLimited`. 0: no limit.")
+        "Maximum pushes per minute to one device of an app, from all secrets under which it is registered. "
+            + "Further ones fail with `DeviceRateLimited`. 0: no limit.")
     static let deviceSecretsPerDay = Setting(
         "RELAY_DEVICE_SECRETS_PER_DAY", .limits, .integer(0...10_000_000), default: 16,
-        "New secrets per day that one device of an app may register under. Registering again under a known secret doesn't "
-            + "count. 0: no limit.")
+        "Maximum new secrets per day under which one device of an app may register. Registering again under "
+            + "a known secret doesn't count. 0: no limit.")
     static let trustedProxies = Setting(
         "RELAY_TRUSTED_PROXIES", .limits, optional: .addressRanges, unset: "no proxy is trusted",
         "Proxies whose `X-Forwarded-For` or `Forwarded` header is trusted to name the client. All clients "
-            + "of any other proxy share one address's limits.")
+            + "behind any other proxy share the limits of its address.")
 
     // MARK: Logs
 
@@ -338,7 +341,7 @@ enum Settings {
     static let logFormat = Setting(
         "RELAY_LOG_FORMAT", .log, optional: SettingType<LogFormat>.choice,
         unset: "text on a terminal, json otherwise",
-        "The format of log lines. They go to standard error.")
+        "The format of log lines, which go to standard error.")
     static let coreDumps = Setting(
         "RELAY_CORE_DUMPS", .log, .choice, default: Switch.no,
         "Whether a crash may write a core dump and the relay's user may attach a debugger. A dump "
@@ -352,8 +355,8 @@ enum Settings {
             + "as JSON, such as http://127.0.0.1:4318/v1/traces.")
     static let tracesRatio = Setting(
         "RELAY_TRACES_RATIO", .traces, .share, default: 0.1,
-        "The share of requests that are traced. Requests already traced by their sender always are, if "
-            + "their secret has devices. At most \(Bounds.tracesPerSecondMax) traces per second.")
+        "The share of requests that are traced. Requests that their sender already traces are always traced "
+            + "if their secret has devices. At most \(Bounds.tracesPerSecondMax) traces per second.")
     static let tracesHeaders = Setting(
         "RELAY_TRACES_HEADERS", .traces, optional: .traceHeaders, unset: "no further headers", secret: true,
         "Headers for the collector, such as authorization=Bearer …, separated by commas.")

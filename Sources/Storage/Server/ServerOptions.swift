@@ -27,7 +27,7 @@ package struct ServerOptions: Sendable {
     /// Maximum connections being opened at a time.
     ///
     /// For each TLS connection, libmariadb reads all of the system's certificates, one connection at a time. On a slow
-    /// machine, ten connections at once would exceed `connectTimeout`, and the server would count as down.
+    /// machine, opening ten connections at once would exceed `connectTimeout`, and the server would be treated as down.
     package var openingMax = 2
     /// Maximum calls waiting for a connection; further calls fail with `unavailable`.
     package var waitingCallsMax = 10_000
@@ -56,9 +56,9 @@ package struct ServerOptions: Sendable {
     package var reconnectDelayMax: Duration = .seconds(1)
     /// Maximum runs of a transaction that the server rolls back because of conflicts.
     package var conflictAttemptsMax = 20
-    /// The maximum delay before a conflicting transaction runs a second time.
+    /// The maximum delay before the first retry of a conflicting transaction.
     ///
-    /// The maximum doubles with each further run, up to 16 times this value; the actual delay is random.
+    /// The maximum doubles with each further retry, up to 16 times this value; the actual delay is random.
     package var conflictDelay: Duration = .milliseconds(4)
     /// How long migrating may take, including waiting for another process that is migrating.
     package var migrationTimeout: Duration = .seconds(600)

@@ -89,7 +89,8 @@ struct WebPushServiceTests {
         #expect(accepted.status == 201 && accepted.headers["ttl"] == "60")
         let refused = try await push(simulator, to: made, nil, ["Topic: a.b"], http: "--http2")
         #expect(refused.status == 400 && refused.body.contains(#""errno":113"#))
-        // The simulator reads it all, because curl 7.88 can lose a response that arrives before it has sent the body.
+        // The simulator reads the whole body, because curl 7.88 can lose a response that arrives before it has
+        // finished sending.
         let huge = try await push(simulator, to: made, [UInt8](repeating: 0, count: 200_000), http: "--http2")
         #expect(huge.status == 413 && huge.body.contains(#""errno":104"#))
         let pushes = try await simulator.pushes()

@@ -44,7 +44,7 @@ enum ConfigurationDocument {
         `APNS_TEAM_ID` becomes `--apns-team-id`. Flags take precedence. Other commands read some of these settings;
         `relay COMMAND --help` lists them.
 
-        **Required**: `APNS_TEAM_ID`, `APNS_KEY_ID` and `APNS_PRIVATE_KEY` or its file; or `APNS_APPS_FILE` alone.
+        **Required**: either `APNS_APPS_FILE` alone, or `APNS_TEAM_ID`, `APNS_KEY_ID` and `APNS_PRIVATE_KEY` (or its file).
 
         - An **empty variable** counts as unset. An empty flag is an error.
         - **Durations** are a whole number and a unit: `500ms`, `10s`, `5m`, `24h`, `30d`.
@@ -53,7 +53,7 @@ enum ConfigurationDocument {
           pass secrets as flags.
         - **Unknown variables** that begin with `RELAY_` or `APNS_` are errors, except those that Kubernetes and Docker add for a service
           called `relay` or `apns-…` (`RELAY_SERVICE_HOST`, `RELAY_PORT=tcp://…`).
-        - The relay reports **all errors** in one message, before it opens anything.
+        - The relay reports **all errors** in one message, before it opens the database or a port.
 
         Exit statuses of `relay serve`: 0 stopped by SIGTERM or SIGINT; 64 invalid command line; 69 the database or the port is
         unavailable; 70 the shutdown took too long and was aborted; 78 invalid configuration; 130 stopped by a second signal before
@@ -75,10 +75,10 @@ enum ConfigurationDocument {
         - **Required**: `bundleIDs`, each in one app only; `teamID`, `keyID`, and either `privateKey` or `privateKeyFile`, whose path is
           relative to the apps file.
         - **Optional**: `environments`, by default both; `sound` and `ttl`, as for `APNS_SOUND` and `APNS_TTL`; `defaultBundleID`, one of
-          the bundle IDs, without which registrations must name theirs.
+          the bundle IDs; without it, registrations must name theirs.
         - Don't set `APNS_TEAM_ID`, `APNS_KEY_ID`, `APNS_PRIVATE_KEY`, `APNS_DEFAULT_BUNDLE_ID`, `APNS_BUNDLE_IDS`, `APNS_SOUND` or
           `APNS_TTL` as well.
-        - Registrations for other bundles get `unknown_bundle`; registrations for environments that the app doesn't list get
+        - Registrations for other bundle IDs get `unknown_bundle`; registrations for environments that the app doesn't list get
           `invalid_field`.
         - Apps with the same team and key share up to `APNS_CONNECTIONS_MAX` connections to each APNs server.
         - SIGHUP reloads the file and the keys. If the file has an error, the relay logs it and keeps its current apps. Devices of a

@@ -12,7 +12,7 @@ extension LoopServices {
         case none(reason: String)
     }
 
-    /// The app of a bundle ID's devices, if the relay pushes to it now.
+    /// The app with this bundle ID, or the reason why the relay can't push to its devices in this environment.
     func app(of bundleID: String, in environment: DeviceEnvironment) -> AppMatch {
         guard let topic = Topic(bundleID) else { return .none(reason: FailureReason.invalidRegistration) }
         guard let app = apps[bundleID] else { return .none(reason: FailureReason.unknownBundle) }
