@@ -200,4 +200,15 @@ struct SendQueueConnectionTests {
         #expect(queue.closed(1) == [])
         #expect(queue.state.connections.isEmpty)
     }
+
+    @Test("a new connection isn't idle before it has had the push for which it was opened")
+    func late() {
+        let queue = Queue()
+        queue.add(1...1, "a")
+        _ = queue.steps()
+        queue.opened(1)
+        queue.now = queue.now + .seconds(110)
+        #expect(queue.check() == [])
+        #expect(queue.starts() == [1])
+    }
 }

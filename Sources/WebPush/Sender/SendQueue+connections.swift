@@ -222,7 +222,8 @@ extension SendQueue {
             let isDead =
                 connection.pingedAt.map { now.since($0) >= settings.silenceMax - settings.silenceBeforePing }
                 ?? false
-            if isDead || connection.isIdle && silence >= settings.idleMax {
+            let isUnused = connection.isIdle && silence >= settings.idleMax && !awaitsFirstPush(connection)
+            if isDead || isUnused {
                 leave(number)
                 wanted.append(.close(number))
             } else if connection.hasPing, connection.pingedAt == nil, connection.streams > 0,
