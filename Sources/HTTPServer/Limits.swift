@@ -23,7 +23,7 @@ package struct Limits: Sendable {
     package var bodyDeadline: Duration = .seconds(20)
     /// The time from the end of a response to the first byte of the next request; then the connection closes silently.
     package var idleDeadline: Duration = .seconds(75)
-    /// How long a client may accept no byte of a response before the connection closes.
+    /// How long a client may go without accepting any byte of a response before the connection closes.
     package var writeStallDeadline: Duration = .seconds(20)
     /// The minimum rate at which a client must accept a response once `writeStallDeadline` has passed.
     package var sendBytesPerSecondMin = 1024
@@ -32,18 +32,18 @@ package struct Limits: Sendable {
 
     /// The maximum pipelined input kept while a request is handled; at the limit, reading pauses.
     package var readAheadBytesMax = 16 * 1024
-    /// How many requests of one connection are answered per turn of the loop before other connections get their turn.
+    /// How many requests from one connection are answered per turn of the loop before other connections get their turn.
     package var requestsPerTurnMax = 4
     /// The number of response bytes after which a connection's turn ends.
     package var answerBytesPerTurn = 16 * 1024
     /// The size of each connection's kernel buffers, per direction; Linux allocates twice as much.
     package var socketBufferBytes = 64 * 1024
-    /// How long further input is dropped after the final response, so that the client can read it.
+    /// How long input is dropped after the final response, so that the client can read that response.
     package var lingerDeadline: Duration = .seconds(2)
 
     /// How long a stopping server keeps idle connections open, in case a request is on its way.
     package var stopGrace: Duration = .milliseconds(50)
-    /// How long a stop waits for cancelled handlers after its deadline.
+    /// How long a stopping server waits for cancelled handlers after its deadline.
     package var cancelledHandlersDeadline: Duration = .seconds(1)
 
     /// The maximum number of open connections on all loops; at the limit, the longest-idle one is closed.
@@ -58,10 +58,10 @@ package struct Limits: Sendable {
     /// The maximum estimated memory of all connections; at the limit, connections that hold buffers are closed, then
     /// idle ones.
     package var connectionMemoryBytesMax = 256 * 1024 * 1024
-    /// The minimum size of requests and responses for which a connection's buffers are counted.
+    /// The minimum size of a connection's requests and responses at which its buffers are counted.
     package var heldBytesNoticed = 4 * 1024
-    /// The maximum number of refused connections per loop waiting for the client to read the 503; further ones are
-    /// closed without one.
+    /// The maximum number of refused connections per loop waiting for the client to read the 503; any beyond
+    /// that are closed without one.
     package var refusedConnectionsMax = 64
 
     /// Creates the default limits.

@@ -20,7 +20,7 @@ package enum Route: Sendable {
 
 /// Finds the handler for a method and a path.
 ///
-/// Paths match byte by byte. `HEAD` uses the handler of `GET` (the server omits the body). An unknown path is refused
+/// Paths match byte by byte. `HEAD` uses the handler for `GET` (the server omits the body). An unknown path is refused
 /// with `notFound`, an unsupported method with `methodNotAllowed` and the supported methods. The search is linear,
 /// because there are few routes.
 package struct Router: Sendable {
@@ -30,9 +30,9 @@ package struct Router: Sendable {
     }
 
     private var paths: [Path] = []
-    /// Answers browsers' preflight requests, which ask which requests a page of another origin may send.
+    /// Answers preflight requests, in which browsers ask what a page from another origin may send.
     ///
-    /// Source: Fetch Standard, "CORS-preflight request". `nil` treats them like any `OPTIONS`.
+    /// Source: Fetch Standard, "CORS-preflight request". `nil` treats them like any other `OPTIONS`.
     package var preflight: SyncHandler?
 
     /// Returns the handler for a path that isn't in the table, such as one with a variable part; `nil` if there is

@@ -42,7 +42,7 @@ enum ByteClass {
         }
     }
 
-    /// The byte with an ASCII capital converted to lower case.
+    /// The byte, converted to lower case if it is an ASCII capital.
     static func lowercased(_ byte: UInt8) -> UInt8 {
         byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
     }

@@ -54,7 +54,7 @@ package struct Headers: Sendable {
         fields.filter { matches($0, name) }.map { String(decoding: slice($0.value), as: UTF8.self) }
     }
 
-    /// All fields as strings, names as written; for tests and diagnostics.
+    /// All fields as strings, with names as written; for tests and diagnostics.
     package var pairs: [(name: String, value: String)] {
         fields.map {
             (
@@ -86,7 +86,7 @@ package struct Headers: Sendable {
         fields.append(Field(name: nameStart..<valueStart, value: valueStart..<end))
     }
 
-    /// Removes all fields of a name.
+    /// Removes all fields with a name.
     package mutating func remove(_ name: String) {
         let gone = fields.filter { matches($0, name) }
         guard !gone.isEmpty else { return }

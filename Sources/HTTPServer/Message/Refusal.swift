@@ -95,6 +95,6 @@ package enum Refusal: Hashable, Sendable {
 
 /// Creates the response to a refused request.
 ///
-/// The request is given if its head was read: always when the router refuses it, sometimes for 408, 413 and 417. The
-/// server sets the status and `Allow` afterwards, so a responder can't change either.
+/// The request is passed if its head was read: always when the router refuses it and for 413 and 417, sometimes for
+/// 400, 408 and 431. The server sets the status and `Allow` afterwards, so a responder can't change either.
 package typealias ErrorResponder = @Sendable (Refusal, Request?) -> Response

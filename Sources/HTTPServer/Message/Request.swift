@@ -57,7 +57,7 @@ package struct Request: Sendable {
     /// The text after the first question mark, still percent-encoded; empty if there is none.
     package var query: String { String(decoding: headers.bytes[place.query], as: UTF8.self) }
 
-    /// The first value of a name in a query of `name=value` pairs joined by `&`, percent-decoded.
+    /// The first value for a name in a query of `name=value` pairs joined by `&`, percent-decoded.
     ///
     /// A name without `=` has an empty value. Nil if the name is absent or its value isn't UTF-8.
     package func queryValue(_ name: String) -> String? {
@@ -70,13 +70,13 @@ package struct Request: Sendable {
         return nil
     }
 
-    /// Whether a browser is asking what a page of another origin may send (Fetch Standard, "CORS-preflight request").
+    /// Whether a browser is asking what a page from another origin may send (Fetch Standard, "CORS-preflight request").
     var isPreflight: Bool {
         method == .options && headers.bytes(of: "Origin") != nil
             && headers.bytes(of: "Access-Control-Request-Method") != nil
     }
 
-    /// The allocated size of head and body in bytes.
+    /// The allocated size of the head and body in bytes.
     var memoryBytes: Int { headers.bytes.capacity + body.capacity }
 
     /// Whether the path equals these bytes; creates no string.

@@ -1,8 +1,8 @@
 /// A parsed request target (RFC 9112, section 3.2): the ranges of authority, path and query in the head.
 ///
 /// Accepts the origin form, `*` for `OPTIONS`, and the absolute form with `http` and `https`, which a server must
-/// accept (section 3.2.2). The authority of the absolute form must equal `Host`, so that a proxy can't see a different
-/// host than this server.
+/// accept (section 3.2.2). The authority of the absolute form must equal `Host`, so that a proxy and this server can't
+/// see different hosts.
 struct RequestTarget: Sendable {
     var whole: Range<Int>
     /// The path; empty for an absolute form without one.
@@ -49,7 +49,7 @@ struct RequestTarget: Sendable {
         self.authority = authority
     }
 
-    /// The authority of an absolute form; nil for other forms or with user information.
+    /// The authority of an absolute form; nil for other forms, or if it is invalid or has user information.
     private static func authority(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Range<Int>? {
         var start = range.lowerBound
         if range.count > 7, bytes.isEqual(start..<start + 7, lowercase: "http://") {
@@ -67,7 +67,7 @@ struct RequestTarget: Sendable {
 
     /// Whether the bytes are `host [":" port]` (RFC 9110, section 7.2).
     ///
-    /// An empty host is valid: a URI without an authority has one.
+    /// An empty host is valid: clients send one for a URI without an authority.
     static func isHost(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
         guard !range.isEmpty else { return true }
         guard let end = hostEnd(bytes, range) else { return false }

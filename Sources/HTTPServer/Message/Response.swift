@@ -5,9 +5,9 @@
 package struct Response: Sendable {
     /// The status code.
     package var status: Status
-    /// The fields beyond framing, such as `Content-Type`.
+    /// The fields other than framing fields, such as `Content-Type`.
     package var headers: Headers
-    /// The complete body; for `HEAD` only its length is sent, and statuses without a body omit it.
+    /// The complete body; for `HEAD` only its length is sent, and it is omitted for statuses without a body.
     package var body: [UInt8]
     /// Whether to close the connection after this response.
     package var closesConnection = false

@@ -19,10 +19,10 @@ struct ChunkedDecoder {
         case trailer
     }
 
-    /// The maximum number of digits of a chunk size, including leading zeros; enough for 64 bits.
+    /// The maximum number of digits in a chunk size, including leading zeros; enough for 64 bits.
     private static let sizeDigitsMax = 16
 
-    /// Whether any byte was consumed.
+    /// Whether any byte has been consumed.
     private(set) var hasBegun = false
     private var state = State.size(digits: 0, value: 0)
     /// The size of the chunk whose line is being read.
@@ -91,7 +91,7 @@ struct ChunkedDecoder {
         }
     }
 
-    /// Consumes the byte after a size or an extension: another extension or the end of the line.
+    /// Consumes the byte after a size or an extension, which begins another extension or the line break.
     private mutating func afterSize(_ byte: UInt8, limits: RequestLimits) throws(RefusalError) {
         switch byte {
         case UInt8(ascii: "\r"):
@@ -159,7 +159,7 @@ struct ChunkedDecoder {
     }
 }
 
-/// Throws a refusal from the parts of the parser.
+/// A refusal thrown by a part of the parser.
 struct RefusalError: Error {
     let refusal: Refusal
 

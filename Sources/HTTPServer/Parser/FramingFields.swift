@@ -1,4 +1,4 @@
-/// The fields of a head that the server itself obeys: framing, connection, host and expectations.
+/// The header fields that the server itself acts on: framing, connection, host and expectations.
 struct FramingFields {
     /// The value of `Expect` (RFC 9110, section 10.1.1).
     enum Expectation {
@@ -67,8 +67,8 @@ struct FramingFields {
 
     /// The refusal for codings other than a single `chunked`.
     ///
-    /// If `chunked` is last, and only last, the body's end is known but its coding isn't supported (501); otherwise the
-    /// end is unknown too (400; RFC 9112, sections 6.1 and 7.1).
+    /// If `chunked` appears only as the last coding, the body's end is known but the other codings aren't supported
+    /// (501); otherwise the end is unknown too (400; RFC 9112, sections 6.1 and 7.1).
     private static func refusal(ofCodings value: Range<Int>, _ bytes: Span<UInt8>) -> Refusal {
         var codings: [Range<Int>] = []
         var start = value.lowerBound

@@ -3,7 +3,7 @@
 /// It holds no bytes: a line is identified by its line feed in a span that begins with the head, and results are ranges
 /// of that span. The span may differ from line to line if it begins with the same bytes.
 struct HeadParser {
-    /// The kind of a line.
+    /// The kind of line.
     enum Line {
         /// An empty line before the request line; the head begins after it.
         case blank
@@ -13,7 +13,7 @@ struct HeadParser {
         case end
     }
 
-    /// Empty lines allowed before a request line: some old clients end a body with one (RFC 9112, section 2.2).
+    /// Empty lines allowed before a request line: some old clients send one after a body (RFC 9112, section 2.2).
     private static let blankLinesMax = 1
     /// The number of fields to reserve memory for, enough for a typical request.
     private static let fieldsReserved = 12
@@ -102,7 +102,7 @@ struct HeadParser {
         }
     }
 
-    /// The largest body that the request of this complete head may have.
+    /// The maximum body size for the request with this complete head.
     func bodyBytesMax(_ bytes: Span<UInt8>, _ limits: RequestLimits) -> Int {
         guard let target, !limits.bodyBytesMaxOfPaths.isEmpty else { return limits.bodyBytesMax }
         let path = String(decoding: bytes.copy(target.path), as: UTF8.self)
@@ -167,9 +167,9 @@ struct HeadParser {
         try framing.note(bytes, name, value)
     }
 
-    /// Parses a field line and returns the ranges of name and value in `bytes`.
+    /// Parses a field line and returns the ranges of its name and value in `bytes`.
     ///
-    /// Nil unless it is `token ":" OWS value OWS`; folding, a space before the colon and control characters are
+    /// Nil unless the line is `token ":" OWS value OWS`; folding, a space before the colon and control characters are
     /// invalid.
     static func field(_ bytes: Span<UInt8>, _ line: Range<Int>) -> (name: Range<Int>, value: Range<Int>)? {
         let colon = bytes.end(of: ByteClass.isToken, in: line)

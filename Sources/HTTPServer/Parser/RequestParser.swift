@@ -52,10 +52,10 @@ package struct RequestParser: Sendable {
         }
     }
 
-    /// The allocated memory of the incomplete request in bytes.
+    /// The memory allocated for the incomplete request, in bytes.
     package var memoryBytes: Int { bytes.capacity + body.capacity + chunks.memoryBytes }
 
-    /// Whether the client is waiting for `100 Continue`: it asked for it and has sent no byte of the body.
+    /// Whether the client is waiting for `100 Continue`: it asked for that and has sent no byte of the body.
     package var awaitsContinue: Bool {
         switch state {
         case .length(let left): left > 0 && body.isEmpty && head.expectsContinue

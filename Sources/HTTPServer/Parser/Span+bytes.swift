@@ -11,7 +11,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// The index of the first byte of the range outside the class; the range's end if there is none.
+    /// The index of the first byte in the range that isn't in the class; the range's end if there is none.
     @inline(__always)
     func end(of isInClass: (UInt8) -> Bool, in range: Range<Int>) -> Int {
         extracting(range).withUnsafeBufferPointer { bytes in

@@ -2,7 +2,7 @@ import Network
 
 /// The deadlines of a connection: a pure value.
 ///
-/// Two run at once: one for the current request, one for unsent responses.
+/// Two deadlines run at once: one for the current request, one for unsent responses.
 struct ConnectionDeadlines {
     /// What a connection is waiting for.
     enum Wait: Equatable {
@@ -12,7 +12,7 @@ struct ConnectionDeadlines {
         case head
         /// The rest of a body.
         case body
-        /// A handler; it limits its own running time.
+        /// A handler, which limits its own running time.
         case handler
     }
 
@@ -66,7 +66,7 @@ struct ConnectionDeadlines {
 
     /// Records how many bytes the kernel has not accepted yet.
     ///
-    /// Accepted bytes extend the deadline by the time they take at the minimum rate, so an occasional byte doesn't keep
+    /// Accepted bytes extend the deadline by the time they take at the minimum rate, so an occasional byte can't keep
     /// the connection open.
     mutating func update(pendingBytes: Int, now: MonotonicTime) {
         let taken = written - pendingBytes

@@ -12,7 +12,7 @@ package final class ConnectionLedger: Sendable {
         case connectionsFull
         /// All memory for connections is in use; free some first.
         case memoryFull
-        /// Its address or IPv6 site has reached its limit.
+        /// The limit for its address or IPv6 site has been reached.
         case refused
     }
 
@@ -31,7 +31,7 @@ package final class ConnectionLedger: Sendable {
     private let isExempt: @Sendable (SocketAddress) -> Bool
     private let counts = Lock(Counts())
 
-    /// Creates a ledger with the caps of `limits`.
+    /// Creates a ledger that enforces `limits`.
     ///
     /// - Parameter isExempt: Whether an address is exempt from the limit per address, for example a reverse proxy's.
     package init(limits: Limits, isExempt: @escaping @Sendable (SocketAddress) -> Bool = { _ in false }) {
@@ -43,7 +43,7 @@ package final class ConnectionLedger: Sendable {
     /// The number of open connections.
     package var count: Int { counts.withLock(\.open) }
 
-    /// Estimated memory of the open connections, in bytes.
+    /// The estimated memory of the open connections, in bytes.
     package var memoryBytes: Int { counts.withLock(\.bytes) }
 
     /// Whether the estimate is above the limit.
@@ -110,7 +110,7 @@ package final class ConnectionLedger: Sendable {
     }
 }
 
-/// How many connections an address or an IPv6 site may have: fewer as the server fills.
+/// How many connections an address or an IPv6 site may have: fewer as the server fills up.
 ///
 /// The limit per address applies in full until half of all connections are in use. From there it falls linearly, so a
 /// few addresses can't fill the server.
@@ -123,7 +123,7 @@ struct AddressShare {
     init(_ limits: Limits) {
         connectionsMax = limits.connectionsMax
         most = limits.connectionsPerAddressMax
-        // If one address may use all connections, there are no shares.
+        // If one address may use all connections, there is no limit per address.
         least = most >= connectionsMax ? most : min(most, limits.connectionsPerAddressMin)
         addressesPerSite = limits.addressesPerSite
     }
@@ -137,7 +137,7 @@ struct AddressShare {
 
     /// Whether an address and its site, with these counts, may have another connection.
     ///
-    /// Without shares, they always may: when all connections are in use, one is closed for another.
+    /// Without a limit per address, they always may: when all connections are in use, one is closed to make room.
     func allows(ofClient: Int, ofSite: Int, open: Int) -> Bool {
         guard least < connectionsMax else { return true }
         let share = perAddress(open: open)

@@ -2,7 +2,7 @@ import Network
 
 /// Connections in eviction order: a pure value.
 ///
-/// A request makes its connection active without moving its entry; an eviction moves the stale entries that it finds.
+/// A request counts as activity but doesn't move its connection's entry; an eviction moves the stale entries it finds.
 /// No entry is later than its connection's last activity, so the first up-to-date entry is the least recently active
 /// connection.
 struct EvictionQueue {

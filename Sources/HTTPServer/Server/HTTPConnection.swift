@@ -7,7 +7,7 @@ import Network
 /// If a client pipelines, a few of its requests are answered per turn. The rest wait for the next turn, and for the
 /// client to accept the earlier responses.
 final class HTTPConnection: ChannelHandler {
-    /// Unique among the connections of its loop.
+    /// Unique among the connections on its loop.
     let id: UInt64
     let channel: Channel
     private let server: ServerCore
@@ -33,7 +33,7 @@ final class HTTPConnection: ChannelHandler {
     private var isClosing = false
     /// When the last request was answered or the connection was accepted; received bytes alone don't count as activity.
     private(set) var activeSince: MonotonicTime
-    /// When the connection began to hold at least ``Limits/heldBytesNoticed`` of requests and responses.
+    /// When the connection began to hold at least ``Limits/heldBytesNoticed`` bytes of requests and responses.
     private(set) var holdingSince: MonotonicTime?
     /// The connection's memory as the ledger counts it.
     private(set) var chargedBytes: Int
@@ -97,7 +97,7 @@ final class HTTPConnection: ChannelHandler {
 
     // MARK: The server's side
 
-    /// Whether a handler is running; handlers bound their own time.
+    /// Whether a handler is running; handlers limit their own running time.
     var isHandling: Bool { task != nil }
 
     /// Whether no request has begun and no response is due.
@@ -144,7 +144,7 @@ final class HTTPConnection: ChannelHandler {
         backlog.take(parse)
     }
 
-    /// Schedules parsing of `backlog` after the other connections' events.
+    /// Schedules the parsing of `backlog` after the other connections' events.
     private func awaitTurn() {
         hasTurn = true
         channel.loop.atNextTurn { [self] in

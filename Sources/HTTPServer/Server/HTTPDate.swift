@@ -1,4 +1,4 @@
-/// The date of an HTTP message (RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// The date format of HTTP messages (RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
 package enum HTTPDate {
     private static let weekdays: [StaticString] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
     private static let months: [StaticString] = [
@@ -60,7 +60,7 @@ package enum HTTPDate {
         return line
     }
 
-    /// The Gregorian date of a day since 1970-01-01; counts years from March, so that the leap day comes last.
+    /// The Gregorian date of a day counted from 1970-01-01; counts years from March, so that the leap day comes last.
     private static func civil(_ days: Int) -> (year: Int, month: Int, day: Int) {
         let sinceMarch0 = days + 719_468  // from 0000-03-01
         let era = sinceMarch0 / 146_097

@@ -27,12 +27,12 @@ package struct HTTPServer: Sendable {
         package var address: SocketAddress
         /// The path of a Unix socket to listen on instead of the address.
         package var unixPath: String?
-        /// Whether other servers of this process share the address (`SO_REUSEPORT`).
+        /// Whether other servers in this process share the address (`SO_REUSEPORT`).
         package var isShared = false
         /// The TLS certificate; nil for plain TCP.
         package var tls: TLSServerContext?
-        /// Creates the handlers for connections that negotiated `h2` by ALPN, which the ledger no longer counts; nil if
-        /// `tls` doesn't offer `h2`.
+        /// Creates the handlers for connections that negotiated `h2` via ALPN, which the ledger no longer counts; nil
+        /// if `tls` doesn't offer `h2`.
         ///
         /// The closure is called on the loop.
         package var http2: (@Sendable () -> (any ChannelHandler)?)?
@@ -53,7 +53,7 @@ package struct HTTPServer: Sendable {
 
     /// Starts serving on `loop`.
     ///
-    /// - Parameter ledger: Counts connections; shared by all servers of the process.
+    /// - Parameter ledger: Counts connections; shared by all servers in the process.
     package static func start(
         _ service: Service, _ options: Options, ledger: ConnectionLedger, on loop: EventLoop
     ) async throws(NetworkError) -> HTTPServer {

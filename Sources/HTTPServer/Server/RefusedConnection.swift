@@ -1,6 +1,6 @@
 import Network
 
-/// A connection over a limit, which gets a 503 without sending a request and then closes.
+/// A connection beyond a limit, which is sent a 503 without waiting for a request and is then closed.
 ///
 /// Confined to its loop.
 final class RefusedConnection: ChannelHandler {

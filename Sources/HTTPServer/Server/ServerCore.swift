@@ -5,7 +5,7 @@ import Network
 ///
 /// Confined to its loop.
 final class ServerCore {
-    /// The maximum number of connections to close to admit one, or to close per turn to free memory.
+    /// The maximum number of connections to close to admit a new one, or per turn to free memory.
     private static let evictionsMax = 64
     /// The size above which the output buffer's storage is freed after use.
     private static let keptCapacityBytes = 256 * 1024
@@ -14,7 +14,7 @@ final class ServerCore {
     let service: Service
     let limits: Limits
     private let ledger: ConnectionLedger
-    /// Creates the handler of a connection that chose HTTP/2.
+    /// Creates the handler for a connection that negotiated HTTP/2.
     var http2: (() -> (any ChannelHandler)?)?
     private var listener: Listener?
     private var connections: [UInt64: HTTPConnection] = [:]
@@ -25,15 +25,15 @@ final class ServerCore {
     private var holding = EvictionQueue()
     /// Whether freeing memory is scheduled for the end of this turn or for the next one.
     private var isRelieving = false
-    /// The refused connections that wait for their 503 to be read.
+    /// The number of refused connections waiting for their 503 to be read.
     var refusedCount = 0
     /// The number of running handlers.
     var taskCount = 0
-    /// Whether the server is stopping and accepts no further requests.
+    /// Whether the server is stopping, so that each connection closes after its next response.
     private(set) var isStopping = false
     private var stopTimers: [Timer] = []
     private var stopWaiters: [CheckedContinuation<Void, Never>] = []
-    /// The encoded responses of this turn for one channel.
+    /// This turn's encoded responses for one channel.
     private var output: [UInt8] = []
     private var dateLine: [UInt8] = []
     private var dateDue = MonotonicTime(nanoseconds: 0)
@@ -45,7 +45,7 @@ final class ServerCore {
         self.ledger = ledger
     }
 
-    /// Listens and returns the address.
+    /// Starts listening and returns the address.
     func listen(
         _ address: SocketAddress, unixPath: String?, isShared: Bool, tls: TLSServerContext?,
         onExhausted: ((Int32) -> Void)?
@@ -114,7 +114,7 @@ final class ServerCore {
         loop.atTurnEnd { [self] in relieve() }
     }
 
-    /// Frees memory, and continues in the next turn if that isn't enough, since there may be no further input to
+    /// Frees memory, and continues in the next turn if that isn't enough, since there may be no more input to
     /// trigger it.
     private func relieve() {
         for _ in 0..<Self.evictionsMax {
@@ -131,7 +131,7 @@ final class ServerCore {
         holding.add(connection.id, since: since, judge: judgeHolding)
     }
 
-    /// Closes one of this loop's connections; false if each of them is handling a request.
+    /// Closes one of this loop's connections; false if all of them are handling requests.
     private func makeRoom(forMemory: Bool) -> Bool {
         let first = forMemory ? holding.takeFirst(judge: judgeHolding) : nil
         guard let id = first ?? idle.takeFirst(judge: judgeIdle), let connection = connections[id] else {
@@ -210,7 +210,7 @@ final class ServerCore {
             ]
         }
         await withCheckedContinuation { continuation in
-            // Checked here, because waiting may let other work of the loop finish the last connection.
+            // Checked here, because waiting may let other work on the loop close the last connection.
             stopWaiters.append(continuation)
             if isStopped { endStop() }
         }
