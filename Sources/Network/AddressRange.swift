@@ -39,12 +39,12 @@ package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
             && address.low & Self.mask(prefix - 64) == low
     }
 
-    /// The range in CIDR notation, `10.0.0.0/8`; a single address has its full prefix length.
+    /// The range in CIDR notation, such as `10.0.0.0/8`; a single address has its full prefix length.
     package var description: String {
         "\(SocketAddress(high: high, low: low).host)/\(isIPv4 ? prefix - Self.mappedBits : prefix)"
     }
 
-    /// A word whose first `bits` bits are set, clamped to 0...64.
+    /// A word whose first `bits` bits are set; `bits` is clamped to 0...64.
     private static func mask(_ bits: Int) -> UInt64 {
         bits <= 0 ? 0 : UInt64.max << UInt64(64 - min(bits, 64))
     }

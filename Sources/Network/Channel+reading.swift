@@ -1,10 +1,10 @@
 /// Reading, with a limit per turn of the loop.
 extension Channel {
-    /// Maximum bytes of TLS records that a channel reads per turn.
+    /// The maximum size in bytes of the TLS records that a channel reads per turn.
     ///
-    /// Without TLS a channel reads once per turn.
+    /// Without TLS, a channel reads once per turn.
     static let readBytesPerTurn = 64 * 1024
-    /// Maximum TLS records that a channel reads per turn: even a one-byte record is expensive.
+    /// The maximum number of TLS records that a channel reads per turn: even a one-byte record is expensive.
     static let readsPerTurn = 64
 
     /// Stops reading, so that TCP flow control slows the peer down.
@@ -60,7 +60,7 @@ extension Channel {
             guard case .bytes(let count) = result else { return (filled, result) }
             filled += count
             readsLeft -= 1
-            // Level-triggered events report more data; a read that finds none would cost one system call per turn.
+            // Level-triggered events report any data left; a read that finds none would cost one system call per turn.
             if transport?.mayHaveMore(after: count) != true { return (filled, .needsRead) }
         } while filled < room && readsLeft > 0 && (transport?.recordBytesReceived ?? 0) < bytesMax
         return (filled, .bytes(filled))

@@ -19,11 +19,11 @@ import Glibc
     package var handler: (any ChannelHandler)?
     /// Whether the connection uses TLS.
     private let isTLS: Bool
-    /// The progress of connecting.
+    /// The stage that connecting has reached.
     package internal(set) var stage = ConnectStage.name
     /// The protocol chosen by ALPN; set before ``ChannelHandler/channelActive(_:)``.
     package private(set) var alpn: String?
-    /// ``isWritable`` becomes false at this many unsent bytes and true again when all are sent.
+    /// ``isWritable`` becomes false at this many unsent bytes and true again when all have been sent.
     package var highWaterBytes = 256 * 1024
     /// The maximum number of bytes passed to the handler at once; at least 1.
     package var receiveBytesMax = LoopExecutor.readBufferBytes
@@ -57,7 +57,7 @@ import Glibc
     /// The number of bytes written but not yet accepted by the system.
     package var pendingBytes: Int { output.count }
 
-    /// Whether the owner should keep writing; ``ChannelHandler/channelWritable(_:)`` reports when it may again.
+    /// Whether the owner should keep writing; ``ChannelHandler/channelWritable(_:)`` reports when it may write again.
     package var isWritable: Bool { output.count < highWaterBytes }
 
     /// Whether the channel is established and not closing, so that it accepts writes.
@@ -221,7 +221,7 @@ import Glibc
         }
     }
 
-    /// Sends what the system accepts now.
+    /// Sends as much as the system accepts now.
     package func flush() {
         guard state == .open || state == .closing, transport != nil else { return }
         while output.count > 0 {

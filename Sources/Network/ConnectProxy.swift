@@ -44,7 +44,7 @@ struct ProxyAnswer {
 
     /// The meaning of a response.
     enum Verdict: Equatable {
-        /// The tunnel is open: further bytes pass between client and server.
+        /// The tunnel is open: from now on, bytes pass between client and server.
         case established
         /// The proxy refuses, with this status.
         case refused(status: Int)
@@ -65,7 +65,7 @@ struct ProxyAnswer {
     private var head: [UInt8] = []
     private var status: Int?
 
-    /// Parses more bytes; `nil` until the response is complete.
+    /// Parses more bytes; `nil` until the verdict is known.
     mutating func take(_ bytes: some Sequence<UInt8>) -> Verdict? {
         var rest = bytes.makeIterator()
         while let byte = rest.next() {

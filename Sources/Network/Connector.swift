@@ -5,13 +5,13 @@ extension Channel {
     /// Connects to `endpoint`, with TLS if `tls` is given; `timeout` covers name resolution, connecting and the
     /// handshake.
     ///
-    /// Resolves the name and tries the addresses in turn, each with a share of the time. `handler` receives
+    /// Resolves the name and tries the addresses in turn, each with a share of the time left. `handler` receives
     /// ``ChannelHandler/channelActive(_:)`` or ``ChannelHandler/channelClosed(_:reason:)``.
     ///
     /// - Parameters:
     ///   - proxy: The proxy to connect through, which then resolves the name; `nil` connects directly.
     ///   - onlyPublic: For hosts named by untrusted users: connects only to public addresses, and a slow lookup delays
-    ///     only lookups of such hosts. Has no effect on a proxy.
+    ///     only lookups of such hosts. Has no effect with a proxy.
     package static func connect(
         to endpoint: Endpoint, through proxy: ConnectProxy? = nil, onlyPublic: Bool = false,
         tls: TLSClientContext?, on loop: EventLoop, timeout: Duration, handler: any ChannelHandler

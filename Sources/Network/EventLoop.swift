@@ -49,7 +49,7 @@ package actor EventLoop {
     /// Use it only on the loop.
     nonisolated var reactor: LoopExecutor { executor }
 
-    /// Runs `work` on the loop soon.
+    /// Schedules `work` to run on the loop.
     ///
     /// Callable from any thread; work submitted after ``stop()`` never runs.
     package nonisolated func submit(_ work: @escaping @Sendable () -> Void) {
@@ -58,7 +58,7 @@ package actor EventLoop {
 
     /// Starts a task on the loop.
     ///
-    /// Call it only on the loop, so `work` may use state confined to it.
+    /// Call it only on the loop, so that `work` may use state confined to it.
     @discardableResult
     package nonisolated func spawn(
         _ work: @escaping (isolated EventLoop) async -> Void
@@ -79,7 +79,7 @@ package actor EventLoop {
 
     /// Runs `work` once in the next turn, after all current events.
     ///
-    /// For work that exceeds one connection's share of a turn. It runs in order, for a bounded time per turn.
+    /// For work that exceeds one connection's share of a turn. Such work runs in order, for a bounded time per turn.
     ///
     /// Call it only on the loop.
     package nonisolated func atNextTurn(_ work: @escaping () -> Void) {

@@ -35,7 +35,7 @@ import Glibc
     let label: String
     /// libevent's handle, for registering events on this loop.
     let base: OpaquePointer
-    /// The channels' read buffer; its contents are valid during a handler's call.
+    /// The channels' read buffer; its contents are valid only during a handler's call.
     let readBuffer: UnsafeMutableRawBufferPointer
 
     private let incoming = Lock(Incoming())
@@ -87,7 +87,7 @@ import Glibc
     fileprivate func runThread(_ started: ThreadSemaphore) {
         thread = pthread_self()
         unsafe pthread_setname_np(thread, String(label.prefix(15)))
-        // OpenSSL may write to a socket that the peer has closed; that must fail without ending the process.
+        // OpenSSL may write to a socket that the peer has closed; that must fail without killing the process.
         var brokenPipe = sigset_t()
         unsafe sigemptyset(&brokenPipe)
         unsafe sigaddset(&brokenPipe, SIGPIPE)

@@ -6,7 +6,7 @@ package enum NetworkError: Error, Equatable, Sendable, CustomStringConvertible {
     case badAddress(String)
     /// Another program is already listening on the address.
     case addressInUse(String)
-    /// The system refused to listen.
+    /// The system can't listen on the address.
     case cannotListen(String, errno: Int32)
     /// A file can't be read.
     case unreadable(path: String, errno: Int32)

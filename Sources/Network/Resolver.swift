@@ -27,12 +27,12 @@ final class Resolver: Sendable {
 
     private let threadsMax: Int
     private let state = Lock(State())
-    /// Counts look-ups from a random start, so that relays that start together begin at different addresses.
+    /// Counts lookups from a random number, so that relays that start together begin with different addresses.
     private let turns = Lock(Int.random(in: 0..<1_000))
 
     init(threadsMax: Int) { self.threadsMax = threadsMax }
 
-    /// Rotates the addresses of the family that the system prefers, so that successive connections begin at different
+    /// Rotates the addresses of the family that the system prefers, so that successive connections begin with different
     /// ones.
     static func rotated(_ addresses: [SocketAddress], by turns: Int) -> [SocketAddress] {
         guard let first = addresses.first else { return [] }
@@ -42,8 +42,8 @@ final class Resolver: Sendable {
             + addresses.dropFirst(preferred.count)
     }
 
-    /// Resolves `endpoint` and calls `answer` on `loop` with the addresses in the system's order (RFC 6724), rotated by
-    /// one more each time (``rotated(_:by:)``).
+    /// Resolves `endpoint` and calls `answer` on `loop` with the addresses in the system's order (RFC 6724), rotated
+    /// one step further each time (``rotated(_:by:)``).
     func resolve(
         _ endpoint: Endpoint, on loop: EventLoop,
         _ answer: @escaping @Sendable (Result<[SocketAddress], LookupFailure>) -> Void

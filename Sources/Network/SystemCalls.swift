@@ -9,7 +9,7 @@ package func errorText(_ code: Int32) -> String {
     }
 }
 
-/// Reads a file of at most `limit` bytes.
+/// Reads a file, or its first `limit` bytes if it is larger.
 package func contents(ofFile path: String, limit: Int = 1 << 20) throws(NetworkError) -> [UInt8] {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw .unreadable(path: path, errno: errno) }

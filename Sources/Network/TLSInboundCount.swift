@@ -15,7 +15,7 @@ import COpenSSL
 
     private static let headerBytes = 5
 
-    /// Bytes of all records received, headers included.
+    /// The size of all records received, including headers.
     private(set) var recordBytes = 0
     private var controlMessages = 0
 

@@ -97,7 +97,7 @@ enum TransportResult {
 
     /// Whether another read might find data, after one that returned `count` bytes.
     ///
-    /// If false, an event reports further data.
+    /// If false, an event reports any later data.
     func mayHaveMore(after count: Int) -> Bool {
         guard let ssl = unsafe ssl else { return false }
         return unsafe count >= Self.recordBytesMax || SSL_has_pending(ssl) == 1

@@ -3,9 +3,9 @@ import Glibc
 
 /// The file of a listening Unix socket (unix(7)).
 ///
-/// Accessible to the owner and group of the process. Replaces a file without a listener.
+/// Accessible to the process's user and group. Replaces a socket file without a listener.
 struct UnixSocket {
-    /// The maximum length of a path: `sun_path` less the suffix of the temporary name.
+    /// The maximum length of a path: `sun_path` minus a NUL and the suffix of the temporary name.
     static let pathBytesMax = 107 - newSuffix.utf8.count
     private static let newSuffix = ".new"
 
@@ -37,7 +37,7 @@ struct UnixSocket {
         return (UnixSocket(path: path, device: info.st_dev, inode: info.st_ino), descriptor)
     }
 
-    /// Throws if a program is listening on the path or the path isn't a socket.
+    /// Throws if a program is listening on the path, or if the path exists but isn't a socket.
     static func checkFree(_ path: String) throws(NetworkError) {
         guard path.utf8.count <= pathBytesMax, !path.utf8.contains(0) else {
             throw .cannotListen(name(path), errno: ENAMETOOLONG)

@@ -7,7 +7,7 @@ package struct WebAddress: Sendable, Equatable, CustomStringConvertible {
     package let port: Int?
     package let isSecure: Bool
 
-    /// Why text isn't a valid address.
+    /// Why a text isn't a valid address.
     package enum Problem: Error, Equatable, Sendable { case notHTTP, noHost, credentials, query, port }
 
     /// Parses a URL; the scheme defaults to `http`.
