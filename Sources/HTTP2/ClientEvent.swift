@@ -58,9 +58,9 @@ extension ClientEvent {
 package struct ClientLimits: Sendable {
     /// The response fields to keep, in lower case; others are dropped.
     package var keptFields: [StaticString] = []
-    /// The maximum size of a response's body in bytes; a longer response ends there.
+    /// The maximum size of a response's body in bytes; a longer response is cut off there.
     package var bodyBytes = 4096
-    /// SETTINGS_MAX_HEADER_LIST_SIZE and the limit of one response's kept fields, in bytes.
+    /// SETTINGS_MAX_HEADER_LIST_SIZE, and the limit on the kept fields of one response, in bytes.
     package var headerListBytes = 8 * 1024
     /// The maximum size of GOAWAY's debug data in bytes; the rest is dropped.
     package var debugDataBytes = 512

@@ -3,7 +3,7 @@ import CNghttp2
 /// The client side of one HTTP/2 connection without I/O: requests and bytes in, bytes and events out.
 ///
 /// Confined to one thread. The owner drains the events after every `receive`, `collectOutput` and `abandon`; it may
-/// submit at any time, even while draining. `submit` refuses requests over the peer's stream limit; queueing is up to
+/// submit at any time, even while draining. `submit` refuses requests beyond the peer's stream limit; queueing is up to
 /// the owner.
 ///
 /// In the example, `exchange` stands for the connection: it writes the output and returns the bytes that the server
@@ -76,7 +76,7 @@ package final class ClientSession {
 
     /// Processes bytes from the server.
     ///
-    /// After an error the session is unusable: `abandon` it.
+    /// After an error, the session is unusable: `abandon` it.
     package func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
         try unsafe native.receive(bytes)
     }
@@ -118,7 +118,7 @@ package final class ClientSession {
         try native.submitGoAway(GoAway(lastStreamID: 0, code: code))
     }
 
-    /// Tells the session that the connection is lost: every request that has had no event fails.
+    /// Tells the session that the connection is lost: every request that has had no event yet fails.
     ///
     /// Requests that were never sent fail as `notProcessed`, others as `connectionLost`.
     package func abandon() {

@@ -20,7 +20,7 @@ struct ClientStreams {
     private(set) var streamLimit = 100
     /// Whether no more streams can be opened.
     private(set) var isClosing = false
-    /// The number of requests that have had no event.
+    /// The number of requests that have had no event yet.
     private(set) var openCount = 0
 
     init(limits: ClientLimits) {
@@ -48,19 +48,19 @@ struct ClientStreams {
         slots.release(slot)
     }
 
-    /// Forbids further streams.
+    /// Forbids new streams.
     mutating func close() {
         isClosing = true
     }
 
-    /// The response so far; `nil` before its status.
+    /// The response so far; `nil` until its status has arrived.
     func partialResponse(_ slot: StreamSlot) -> ClientResponse? {
         let stream = slots[slot]
         guard stream.status >= 200 else { return nil }
         return ClientResponse(status: stream.status, fields: stream.fields, body: stream.responseBody)
     }
 
-    /// Fails all requests that have had no event; `wasSent` returns whether a stream was sent.
+    /// Fails all requests that have had no event yet; `wasSent` returns whether the request on a stream was sent.
     mutating func abandon(_ wasSent: (Int32) -> Bool) {
         isClosing = true
         for slot in slots.indices where !slots[slot].isSettled {
@@ -80,7 +80,7 @@ struct ClientStreams {
         unsafe slots[slot].header(name, value, isPseudo: isPseudo, limit: limits.headerListBytes)
     }
 
-    /// Appends to a response's body; returns false if it exceeds the limit, where the response counts as complete.
+    /// Appends to a response's body; returns false if it exceeds the limit, which completes the response.
     mutating func data(_ slot: StreamSlot, _ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         let room = limits.bodyBytes - slots[slot].responseBody.count
         unsafe slots[slot].responseBody.append(contentsOf: bytes.prefix(room))
@@ -132,9 +132,9 @@ struct ClientStreams {
 
     // MARK: Events
 
-    /// The next event; `handled` is the previous one, whose slot is free now.
+    /// The next event; `handled` is the slot of the previous one, which is now freed.
     ///
-    /// Moves the event out of the queue, so that a reused slot finds its buffers unshared.
+    /// Moves the event out of the queue, so that a slot's buffers aren't shared when it is reused.
     mutating func takeEvent(after handled: StreamSlot?) -> ClientEvent? {
         if let handled { slots.release(handled) }
         guard nextEvent < events.count else {

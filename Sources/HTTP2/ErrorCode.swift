@@ -44,7 +44,7 @@ package struct GoAway: Hashable, Sendable {
     package var code: ErrorCode
     /// The peer's explanation.
     ///
-    /// APNs sends `{"reason":"…"}`. At most `ClientLimits.debugDataBytes`.
+    /// APNs sends `{"reason":"…"}`. At most `ClientLimits.debugDataBytes` bytes.
     package var debugData: [UInt8]
 
     package init(lastStreamID: Int32, code: ErrorCode, debugData: [UInt8] = []) {

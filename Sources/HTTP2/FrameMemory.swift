@@ -1,12 +1,12 @@
 import CNghttp2
 import Glibc
 
-/// The allocator of one nghttp2 session; freed blocks serve the next frames.
+/// The allocator for one nghttp2 session, which reuses freed blocks for later frames.
 ///
-/// A push allocates and frees five blocks, too many at a time for malloc's small cache; its slow path accounted for a
-/// fifteenth of a push's cost. Free blocks are kept in a list per size class, at most ``keptPerClass``.
+/// A push allocates and frees five blocks, too many at a time for malloc's small cache; malloc's slow path accounted
+/// for a fifteenth of a push's cost. Free blocks are kept in a list per size class, at most ``keptPerClass``.
 @safe final class FrameMemory {
-    /// The size of the smallest class in bytes; each further class is twice as large.
+    /// The size of the smallest class in bytes; each class is twice as large as the one before.
     static let smallestBytes = 64
     /// The number of classes, from 64 to 2,048 bytes.
     ///
@@ -16,7 +16,7 @@ import Glibc
     static let keptPerClass = 512
     /// The size of the header before each block, which holds the block's class.
     ///
-    /// Sixteen bytes keep the block aligned like malloc's.
+    /// Sixteen bytes keep the block aligned like malloc's blocks.
     private static let headBytes = 16
 
     /// The free blocks of one class; each stores the address of the next.

@@ -45,7 +45,7 @@ final class FramePump<Engine: FrameEngine> {
 
     let engine: Engine
     private(set) var channel: Channel?
-    /// Whether nothing is written, to simulate a broken network.
+    /// Whether writing is suspended, to simulate a broken network.
     var isStalled = false
     /// Frames collected from the session but not yet sent.
     private var buffer: [UInt8] = []
@@ -77,7 +77,7 @@ final class FramePump<Engine: FrameEngine> {
         return true
     }
 
-    /// Begins the scheduled flush; further frames need another one.
+    /// Begins the scheduled flush; frames submitted later need another one.
     func beginFlush() {
         isFlushPut = false
     }

@@ -22,16 +22,16 @@ package final class HTTP2ClientConnection: ChannelHandler, SessionConnection {
     var end: ConnectionEnd?
     private var channel: Channel?
 
-    /// Creates a connection that reports to `handler` and retains it until it closes.
+    /// Creates a connection that reports to `handler` and retains it until the connection closes.
     package init(limits: ClientLimits, handler: any ClientConnectionHandler) throws(HTTP2Error) {
         session = try ClientSession(limits: limits)
         pump = FramePump(session)
         self.handler = handler
     }
 
-    /// Connects, with `timeout` for name, socket and handshake; `connectionOpened` or `connectionClosed` follows.
+    /// Connects; `connectionOpened` or `connectionClosed` follows.
     ///
-    /// Callable once. `tls` must offer `h2` in ALPN.
+    /// `timeout` covers name resolution, connecting and the handshake. Call it only once. `tls` must offer `h2` in ALPN.
     package func connect(
         to endpoint: Endpoint, through proxy: ConnectProxy? = nil, tls: TLSClientContext, on loop: EventLoop,
         timeout: Duration
@@ -61,7 +61,7 @@ package final class HTTP2ClientConnection: ChannelHandler, SessionConnection {
     /// The server's address once connected.
     package var remoteAddress: SocketAddress? { channel?.remoteAddress }
 
-    /// The incomplete response to an open or failed request; `nil` before its status.
+    /// The incomplete response to an open or failed request; `nil` until its status has arrived.
     ///
     /// Valid only until the request's event has been handled.
     package func partialResponse(_ slot: StreamSlot) -> ClientResponse? {

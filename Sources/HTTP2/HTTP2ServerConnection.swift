@@ -26,7 +26,7 @@ package final class HTTP2ServerConnection: ChannelHandler, SessionConnection {
     var end: ConnectionEnd?
     private var shutdownTimer: Timer?
 
-    /// Creates a connection that reports to `handler` and retains it until it closes.
+    /// Creates a connection that reports to `handler` and retains it until the connection closes.
     package init(
         limits: ServerLimits = ServerLimits(), handler: any ServerConnectionHandler
     ) throws(HTTP2Error) {
@@ -56,7 +56,7 @@ package final class HTTP2ServerConnection: ChannelHandler, SessionConnection {
         submit { session throws(HTTP2Error) in try session.reset(stream, code) }
     }
 
-    /// Changes the stream limit, which takes effect when `ServerEvent.settingsAcknowledged` follows.
+    /// Changes the stream limit; the new one applies once `ServerEvent.settingsAcknowledged` follows.
     package func setMaxConcurrentStreams(_ count: UInt32) {
         submit { session throws(HTTP2Error) in try session.setMaxConcurrentStreams(count) }
     }

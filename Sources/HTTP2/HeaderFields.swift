@@ -33,7 +33,7 @@ package struct HeaderFields: Sendable {
     /// Whether the list is empty.
     package var isEmpty: Bool { fields.isEmpty }
 
-    /// The size as in SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113, section 6.5.2): names, values and 32 bytes per field.
+    /// The size as defined for SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113, section 6.5.2): names, values and 32 bytes per field.
     package var listSize: Int { storage.count + 32 * fields.count }
 
     /// Reserves memory for `fieldCount` fields with a total of `byteCount` bytes.
@@ -45,7 +45,7 @@ package struct HeaderFields: Sendable {
     /// The current end of the list.
     package var mark: Mark { Mark(fieldCount: fields.count, byteCount: storage.count) }
 
-    /// Removes the fields after `mark`, keeping the memory; also drops values that `replace` set before it.
+    /// Removes the fields after `mark`, keeping the memory; values that `replace` has set since then are lost too.
     package mutating func rewind(to mark: Mark) {
         storage.removeSubrange(mark.byteCount...)
         fields.removeSubrange(mark.fieldCount...)
@@ -132,7 +132,7 @@ package struct HeaderFields: Sendable {
         return nil
     }
 
-    /// Whether the first field `name` (lower case) has a value; creates no string.
+    /// Whether the first field `name` (lower case) has this value; creates no string.
     package func contains(_ name: StaticString, _ value: String) -> Bool {
         guard let slice = self[name] else { return false }
         return unsafe slice.withUnsafeBytes { found in
@@ -224,7 +224,7 @@ package struct HeaderFields: Sendable {
         return unsafe UnsafeBufferPointer(start: string.utf8Start, count: string.utf8CodeUnitCount)
     }
 
-    /// The list in the library's format; the pointers are valid only during `body`.
+    /// Passes the list in the library's format to `body`; the pointers are valid only during the call.
     func withNameValues<Result>(
         _ body: (UnsafePointer<nghttp2_nv>?, Int) -> Result
     ) -> Result {

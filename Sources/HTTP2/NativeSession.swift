@@ -3,7 +3,7 @@ import CNghttp2
 /// The sole owner of an `nghttp2_session`, used by both roles.
 @safe struct NativeSession: ~Copyable {
     let pointer: OpaquePointer
-    /// The allocator of the session's frames; outlives the session.
+    /// The allocator for the session's frames; outlives the session.
     private let memory: FrameMemory
 
     init(pointer: OpaquePointer, memory: FrameMemory) {
@@ -133,7 +133,7 @@ import CNghttp2
         unsafe nghttp2_session_find_stream(pointer, stream) != nil
     }
 
-    /// The peer's latest value of a setting.
+    /// The peer's latest value for a setting.
     func remoteSetting(_ id: nghttp2_settings_id) -> UInt32 {
         unsafe nghttp2_session_get_remote_settings(pointer, id)
     }

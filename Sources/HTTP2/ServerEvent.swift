@@ -43,7 +43,7 @@ package enum ServerEvent: Sendable, Equatable {
 
 /// The limits of a server session, per connection.
 package struct ServerLimits: Sendable, Equatable {
-    /// The initial SETTINGS_MAX_CONCURRENT_STREAMS; further streams are refused.
+    /// The initial SETTINGS_MAX_CONCURRENT_STREAMS; streams beyond it are refused.
     package var concurrentStreams: UInt32 = 1000
     /// SETTINGS_MAX_HEADER_LIST_SIZE in bytes; longer lists get a 431.
     package var headerListBytes = 16 * 1024
@@ -53,9 +53,9 @@ package struct ServerLimits: Sendable, Equatable {
     package var connectionWindowBytes: Int32 = 1 << 20
     /// The flow-control window of one stream in bytes.
     package var streamWindowBytes: UInt32 = 65_535
-    /// RST_STREAM frames accepted in a burst before the connection is ended (rapid reset, CVE-2023-44487).
+    /// The number of RST_STREAM frames accepted in a burst before the connection ends (rapid reset, CVE-2023-44487).
     package var resetBurst: UInt64 = 1000
-    /// RST_STREAM frames per second that refill `resetBurst`.
+    /// The number of RST_STREAM frames by which `resetBurst` is refilled per second.
     package var resetsPerSecond: UInt64 = 33
 
     /// Creates limits suited to requests of a few KiB.

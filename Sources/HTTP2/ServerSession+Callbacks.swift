@@ -1,6 +1,6 @@
 import CNghttp2
 
-/// nghttp2's callbacks, formed in nonisolated functions; they only look up the session and forward to it.
+/// nghttp2's callbacks, created in nonisolated functions; they only look up the session and forward to it.
 extension ServerSession {
     static func makeNative(_ limits: ServerLimits) throws(HTTP2Error) -> NativeSession {
         try unsafe NativeSession.make(

@@ -66,7 +66,7 @@ package final class ServerSession {
 
     /// Processes bytes from the client.
     ///
-    /// After an error the session is unusable.
+    /// After an error, the session is unusable.
     package func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
         try unsafe native.receive(bytes)
     }
@@ -109,7 +109,7 @@ package final class ServerSession {
         try native.submitReset(stream.rawValue, code)
     }
 
-    /// Changes SETTINGS_MAX_CONCURRENT_STREAMS, which takes effect when `settingsAcknowledged` follows.
+    /// Changes SETTINGS_MAX_CONCURRENT_STREAMS; the new value applies once `settingsAcknowledged` follows.
     package func setMaxConcurrentStreams(_ count: UInt32) throws(HTTP2Error) {
         try native.submitSettings([(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, count)])
     }

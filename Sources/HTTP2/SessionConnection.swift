@@ -60,7 +60,7 @@ extension SessionConnection {
 
     /// Moves frames to the channel.
     ///
-    /// Reports no events, so the owner's calls are never reentered.
+    /// Reports no events, so that the owner isn't called back during its own calls.
     func moveFrames(onlyWholePieces: Bool = false) {
         do {
             try pump.flush(onlyWholePieces: onlyWholePieces)
