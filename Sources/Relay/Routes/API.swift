@@ -10,7 +10,7 @@ struct API: Sendable {
     private let page: Page?
     private let hasDoors: Bool
 
-    /// Creates the API on a loop's services, with the web page if it is served.
+    /// Creates the API with a loop's services and, if it is served, the web page.
     ///
     /// - Parameter hasDoors: Whether requests in the formats of other services (ntfy, Gotify, Bark, Expo) are served.
     init(_ services: LoopBound<LoopServices>, page: Page?, hasDoors: Bool) {
@@ -100,7 +100,7 @@ struct API: Sendable {
         return Reply.ok.response(requestID: request.id)
     }
 
-    /// Logs and returns the page's response, which, like a liveness check, concerns no tenant.
+    /// Logs and returns the page's response, which, like a liveness check's, involves no tenant.
     private func pageResponse(_ response: Response, to request: Request) -> Response {
         let status = response.status.rawValue
         services.value.shared.log(
@@ -113,7 +113,7 @@ struct API: Sendable {
 
     // MARK: Responses
 
-    /// A handler for a route whose requests pass the stage that admits tenants.
+    /// A handler for a route whose requests must pass tenant admission first.
     private func tenant(_ name: RouteName, _ route: (some TenantRoute).Type) -> Handler {
         handler(name, route)
     }
@@ -231,7 +231,7 @@ struct API: Sendable {
 }
 
 extension SpanRecorder {
-    /// Ends the span of a request, with the details of its log line.
+    /// Ends a request's span, adding the details of the request's log line.
     fileprivate func finish(_ request: Request, _ name: RouteName, _ reply: Reply, _ trace: RequestTrace) {
         let details: [LogField] = [
             .note("http.request.method", request.method.description), .note("http.route", name.path),

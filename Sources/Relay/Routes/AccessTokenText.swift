@@ -14,7 +14,7 @@ enum AccessTokenText {
         return prefix + Base64.urlText(bytes)
     }
 
-    /// The digest under which a token is stored; `nil` if the text doesn't have a token's form.
+    /// The digest under which a token is stored; `nil` if the text isn't in the format of a token.
     ///
     /// It differs from the hash of a secret with the same text.
     static func digest(of text: [UInt8]) -> Digest256? {
@@ -35,6 +35,6 @@ enum AccessTokenText {
 /// The credential with which a request identifies its tenant.
 enum Credential: Sendable {
     case secret(Secret)
-    /// An access token, by its digest.
+    /// An access token, identified by its digest.
     case token(Digest256)
 }

@@ -5,7 +5,7 @@ import Network
 import Programs
 import Storage
 
-/// A validated `POST /v1/activity/register`.
+/// A validated `POST /v1/activity/register` request.
 struct ActivityRegisterRequest: PlainRequestBody {
     let sessionID: String
     let token: DeviceToken
@@ -29,7 +29,7 @@ struct ActivityRegisterRequest: PlainRequestBody {
 
     var tracedToken: DeviceToken? { token }
 
-    /// The device that the activity belongs to, or a device with its app.
+    /// The most recently updated APNs device that matches the device token and bundle ID, as far as they are given.
     fileprivate func device(among devices: [Device]) throws(APIError) -> Device {
         let named = devices.filter { device in
             guard device.transport == .apns else { return false }
@@ -46,15 +46,15 @@ struct ActivityRegisterRequest: PlainRequestBody {
     }
 }
 
-/// `POST /v1/activity/register`: registers a Live Activity of a session.
+/// `POST /v1/activity/register`: registers a Live Activity for a session.
 struct ActivityRegisterRoute: TenantRoute {
     static let admission = Admission.registering
     let services: LoopServices
 
     /// Stores the activity's token.
     ///
-    /// Only a secret with a device can have activities, and only for its devices' apps, because registering the device
-    /// decided who may register.
+    /// Only a secret with a device can have activities, and only for its devices' apps, because the relay checks who
+    /// may register when it registers a device.
     func answer(
         _ wanted: ActivityRegisterRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {
@@ -81,10 +81,10 @@ struct ActivityRegisterRoute: TenantRoute {
     }
 }
 
-/// A validated `POST /v1/activity/unregister`.
+/// A validated `POST /v1/activity/unregister` request.
 struct ActivityUnregisterRequest: PlainRequestBody {
     let sessionID: String
-    /// The only activity to remove; `nil` for all of the session's activities.
+    /// The token of the activity to remove; `nil` to remove all of the session's activities.
     let token: DeviceToken?
 
     init(_ fields: RequestFields) throws(APIError) {
@@ -120,7 +120,7 @@ struct ActivityUnregisterRoute: TenantRoute {
 struct PushTokenWishes: Sendable {
     /// The tokens to store; a `nil` token removes the device's token of that kind.
     ///
-    /// Tokens of kinds that aren't listed stay.
+    /// Stored tokens of kinds that aren't listed are kept.
     private(set) var tokens: [(kind: PushTokenKind, token: DeviceToken?)] = []
     private(set) var attributesType: String?
 

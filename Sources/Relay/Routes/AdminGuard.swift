@@ -5,12 +5,12 @@ import Storage
 /// Decides which requests the admin listener answers.
 ///
 /// A web page that an operator visits can send requests to 127.0.0.1, and DNS rebinding lets it read the responses. So
-/// Host must be a name that an attacker's domain can't have, and requests that change data must not come from any page
+/// Host must be a name that can't be an attacker's domain, and requests that change data must not come from any page
 /// other than the listener's own console.
 struct AdminGuard: Sendable {
     /// Why a request is refused.
     enum Refusal: Hashable, Sendable {
-        /// The Host is a domain that isn't in the settings.
+        /// The Host header names a domain that isn't in the settings.
         case host
         /// The bearer token is missing or wrong.
         case token
@@ -18,7 +18,7 @@ struct AdminGuard: Sendable {
         case origin
         /// The body isn't declared as JSON, so a page could have sent it without a CORS preflight.
         case contentType
-        /// The limit of changes per minute is reached.
+        /// The limit on changes per minute has been reached.
         case rate(wait: Duration)
     }
 
@@ -29,7 +29,7 @@ struct AdminGuard: Sendable {
 
     /// Why a request is refused before its handler runs; `nil` if it is allowed.
     ///
-    /// - Parameter isOpen: Whether the route needs no token, as for health probes.
+    /// - Parameter isOpen: Whether the route needs no token, like those for health probes.
     func refusal(of request: Request, isOpen: Bool, changesData: Bool) -> Refusal? {
         guard isKnown(host: request.headers["Host"]) else { return .host }
         guard isOpen || isAuthorized(request) else { return .token }
@@ -46,7 +46,7 @@ struct AdminGuard: Sendable {
         token.map(request.hasBearer) ?? true
     }
 
-    /// Whether the request came from no page, or from the console, whose origin has the request's own host and port.
+    /// Whether the request came from no web page, or from the console, whose origin has the request's host and port.
     ///
     /// For changes, a name without a dot isn't enough, because the operator of the network's name server can rebind it.
     private func isFromNoOtherPage(_ request: Request) -> Bool {
@@ -59,7 +59,7 @@ struct AdminGuard: Sendable {
     }
 
     private func isKnown(host: String?) -> Bool {
-        // HTTP/1.0 has no Host, and browsers don't use it.
+        // HTTP/1.0, which browsers don't use, has no Host.
         guard let host else { return true }
         let name = Self.name(in: host)
         // Names without a dot belong to the local network; nobody can register them.
@@ -76,7 +76,7 @@ struct AdminGuard: Sendable {
     }
 }
 
-/// Limits the admin listener's requests that change data.
+/// Limits how often requests to the admin listener may change data.
 struct AdminChanges: Sendable {
     private let access: AdminGuard
     private let fullAt = Lock(MonotonicTime(nanoseconds: 0))

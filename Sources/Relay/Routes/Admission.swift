@@ -6,11 +6,11 @@ import Storage
 
 /// How a route's tenants are admitted.
 enum Admission: Sendable {
-    /// Sends something: counts as an event; blocked secrets are refused.
+    /// For routes that send something: requests count as events; blocked secrets are refused.
     case sending
-    /// Adds or answers something: counts as a registration; blocked secrets are refused.
+    /// For routes that add or answer something: requests count as registrations; blocked secrets are refused.
     case registering
-    /// Reads or removes the tenant's data: counts as a registration; blocked secrets are admitted.
+    /// For routes that read or remove the tenant's data: requests count as registrations; blocked secrets are admitted.
     case reading
 
     fileprivate var refusesBlocked: Bool {
@@ -21,13 +21,14 @@ enum Admission: Sendable {
     }
 }
 
-/// A tenant whose request has passed the stage that all routes share.
+/// A tenant whose request has passed admission, the stage that all tenant routes share.
 ///
-/// Only `LoopServices.admit` creates this value, so code that needs it can't be reached without passing the limits.
+/// Only `LoopServices.admit` creates this value, so code that needs it can't run unless the request is within the
+/// limits.
 struct AdmittedTenant {
     /// The tenant's key.
     let key: SecretKey
-    /// The secret; if the request has an access token, it is empty and thus too weak for anything.
+    /// The secret; empty, and thus too weak for anything, if the request has an access token instead.
     let secret: Secret
     /// When the request was received.
     let started: MonotonicTime
@@ -42,20 +43,19 @@ struct AdmittedTenant {
         self.services = services
     }
 
-    /// Counts a further event of the request; the stage has already counted the first one.
+    /// Counts another event in the request; admission has already counted the first one.
     ///
     /// - Throws: `rate_limited` if it exceeds the limit.
     func countEvent() throws(APIError) { try services.count(key, isEvent: true, at: services.loop.now) }
 
-    /// Counts the request against its client's address, because the secret may be guessed.
+    /// Counts the request against its client's address, because its secret may be a guess.
     ///
     /// - Throws: `rate_limited` if it exceeds the limit.
     func countAsUnknown() throws(APIError) {
         try services.shared.rates.countUnknownSecret(request, at: services.loop.now)
     }
 
-    /// Records whether the secret has what the request is about; if not, counts the request against its client's
-    /// address.
+    /// Records that the secret has what the request refers to, or else counts the request against its client's address.
     ///
     /// - Throws: `rate_limited` if it exceeds the limit.
     func note(isKnown: Bool) throws(APIError) {
@@ -64,7 +64,7 @@ struct AdmittedTenant {
 }
 
 extension LoopServices {
-    /// Admits the tenant of a secret, or throws the reason for refusing it.
+    /// Admits a secret's tenant, or throws the reason for the refusal.
     ///
     /// - Parameter token: A device token to log.
     func admit(
@@ -81,7 +81,7 @@ extension LoopServices {
         return tenant
     }
 
-    /// Throws if a secret couldn't be admitted now; counts nothing.
+    /// Throws if a secret's tenant would be refused now; counts nothing against the limits.
     func check(
         _ secret: Secret, for admission: Admission, _ trace: inout RequestTrace
     ) throws(APIError) {
@@ -109,7 +109,7 @@ extension LoopServices {
     /// The recorder of the current request, if it is traced.
     private var recorder: SpanRecorder? { shared.tracer == nil ? nil : .current }
 
-    /// Admits the tenant of a secret or an access token, or throws the reason for refusing it.
+    /// Admits the tenant of a secret or an access token, or throws the reason for the refusal.
     ///
     /// - Parameters:
     ///   - scope: The scope that a token must have; `nil` if no token is admitted.
@@ -182,7 +182,7 @@ extension LoopServices {
         return AdmittedTenant(secret, key, request, started, self)
     }
 
-    /// Counts an event or a registration of a tenant.
+    /// Counts an event or a registration for a tenant.
     fileprivate func count(_ key: SecretKey, isEvent: Bool, at now: MonotonicTime) throws(APIError) {
         try limited(key, isEvent: isEvent) { () throws(APIError) in
             if isEvent {

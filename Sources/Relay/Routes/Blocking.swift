@@ -53,7 +53,7 @@ struct Blocking: Sendable {
                 }
                 throw APIError(error)
             }
-            // Makes the change apply to this relay immediately.
+            // Makes the change take effect in this relay immediately.
             await list.refresh()
             return Reply(body: answer.json).response(requestID: request.id)
         } catch {

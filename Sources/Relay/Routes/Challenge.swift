@@ -49,7 +49,7 @@ struct Challenge {
 
     private var shared: Services { services.shared }
 
-    /// The environment that a code proves for a registration; `nil` if the code isn't valid for the registration.
+    /// The environment in which a code is valid for a registration; `nil` if there is none.
     ///
     /// It may differ from the environment in the request, because a device that doesn't know its environment sends
     /// none.

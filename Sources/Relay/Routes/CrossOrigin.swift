@@ -1,19 +1,19 @@
 import HTTPServer
 
-/// Lets pages from other origins use every public route if the operator lists the page's origin.
+/// Lets a page from another origin use every public route if the operator has listed its origin.
 ///
 /// The API reads secrets from bodies and `Authorization`, never from cookies, so credentials are never allowed: a page
 /// can do nothing without knowing a secret. Source: Fetch Standard, "HTTP CORS protocol".
 struct CrossOrigin: Sendable {
     let origins: WebOrigins
 
-    /// How long a browser may remember a preflight, in seconds: Chromium's maximum.
+    /// How long a browser may cache a preflight response, in seconds: Chromium's maximum.
     static let maxAgeSeconds = 7200
-    /// The request fields that the API and MCP clients need, beyond those that every page may send.
+    /// The request headers that the API and MCP clients need, beyond those that every page may send.
     static let requestHeaders =
         "Authorization, Content-Type, MCP-Protocol-Version, MCP-Session-Id, Mcp-Method, Mcp-Name, "
         + "X-Request-ID, traceparent"
-    /// The response fields that a page may read, beyond those that every page may read.
+    /// The response headers that an allowed page may read, beyond those that every page may read.
     static let exposedHeaders = "X-Request-ID, Retry-After"
 
     /// The response to a preflight, which ``mark(_:for:)`` completes.
@@ -37,7 +37,7 @@ struct CrossOrigin: Sendable {
 
     /// Lets the requesting page read the response if its origin is allowed.
     ///
-    /// Every response varies by origin; otherwise, a cache could return it to another page.
+    /// Every response is marked as varying by origin; otherwise, a cache could return it to another page.
     func mark(_ response: inout Response, for request: Request?) {
         response.headers.append("Vary", "Origin")
         guard let request, let origin = allowedOrigin(of: request) else { return }

@@ -5,14 +5,14 @@ import Network
 import Programs
 import Storage
 
-/// The message that a request at a door asks the relay to send.
+/// The message that a request to a door asks the relay to send.
 struct DoorMessage: Sendable {
     /// How much attention the message asks for.
     enum Urgency: Sendable {
         /// The notification makes no sound.
         case quiet
         case normal
-        /// The notification is shown even during a Focus that allows it.
+        /// The notification is shown even during a Focus, if the Focus allows it.
         case urgent
     }
 
@@ -34,14 +34,14 @@ struct DoorMessage: Sendable {
     var thread: String?
     var collapseID: String?
     var time: Time?
-    /// Members for the app, next to `aps`.
+    /// The payload's members for the app, next to `aps`.
     var data = JSON.Object()
-    /// The members that the response repeats, in the door's terms.
+    /// The members that the response repeats, in the door's format.
     var shown = JSON.Object()
-    /// Notes for people about parts that have no effect.
+    /// Notes for people about parts of the message that have no effect.
     var notes: [String] = []
 
-    /// The body of `POST /v1/notify` or, with a time, of `POST /v1/schedule/create`.
+    /// The message as a body of `POST /v1/notify` or, if it has a time, of `POST /v1/schedule/create`.
     var fields: RequestFields {
         var notification = JSON.Object()
         notification["title"] = title.map { .string($0) }

@@ -6,7 +6,7 @@ import Storage
 /// The doors: paths for requests from senders that were written for other relays (docs/guide/senders.md).
 ///
 /// ntfy's and Bark's paths have no prefix, so this type decides which paths belong to them. The router asks only about
-/// paths without a route of the relay's own.
+/// paths for which the relay has no route of its own.
 enum Doors {
     /// Words that can't be ntfy topics, because the relay uses them or may use them in later versions.
     static let reserved: Set<String> = [
@@ -114,7 +114,7 @@ struct FormValues: Sendable {
         }
     }
 
-    /// The first value of a name, which must be in lower case; `nil` if it is absent or empty.
+    /// The value for a name, which must be in lower case; `nil` if the value is absent or empty.
     subscript(_ name: String) -> String? {
         values[name].flatMap { $0.isEmpty ? nil : $0 }
     }

@@ -4,7 +4,7 @@ import Network
 import Programs
 import Storage
 
-/// A validated `POST /v1/events`.
+/// A validated `POST /v1/events` request.
 struct EventsRequest: RequestBody {
     /// The events in order; an invalid one is represented by its error.
     let events: [Result<EventRequest, APIError>]

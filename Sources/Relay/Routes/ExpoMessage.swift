@@ -3,7 +3,7 @@ import Programs
 import Storage
 
 /// A message in Expo's format (https://docs.expo.dev/push-notifications/sending-notifications/#message-request-format),
-/// read as a `POST /v1/notify`.
+/// read as a `POST /v1/notify` request.
 struct ExpoMessage {
     /// The recipients in `to`, in order; `nil` stands for a value that isn't a string.
     let recipients: [String?]
@@ -30,7 +30,7 @@ struct ExpoMessage {
         return nil
     }
 
-    /// The body of `POST /v1/notify`.
+    /// The message as a body of `POST /v1/notify`.
     ///
     /// As in Expo's API, members that are `null` count as absent; unknown members are ignored.
     private static func fields(_ message: JSON.Object, at now: EpochMilliseconds) throws(APIError)

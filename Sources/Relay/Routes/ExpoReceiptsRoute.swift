@@ -7,9 +7,9 @@ import Storage
 /// Expo's `POST /--/api/v2/push/getReceipts`: returns the outcomes of up to 1,000 notifications, for a day after they
 /// were sent.
 ///
-/// An ID itself says that its push was accepted or was waiting; a sender that makes up IDs deceives only itself. Only
-/// pushes that were waiting are looked up, in the delivery log of the tenant that the ID's access token identifies. An
-/// unknown token counts against the client's address, a known token as a read of its secret.
+/// The ID alone shows whether its push was accepted or was waiting; a sender that makes up IDs deceives only itself.
+/// Only pushes that were waiting are looked up, in the delivery log of the tenant that the ID's access token
+/// identifies. Unknown tokens count against the client's address, known ones as requests that read the tenant's data.
 struct ExpoReceiptsRoute: ExpoRoute {
     let services: LoopServices
 
@@ -86,10 +86,11 @@ struct ExpoReceiptsRoute: ExpoRoute {
 
     private static let ok: JSON.Value = ["status": "ok"]
 
-    /// - Parameter isAlive: Whether the token's secret has a device, so that a server must not delete the recipient.
+    /// - Parameter isAlive: Whether the token's secret has a device, in which case a server must not delete the
+    ///   recipient.
     private static func receipt(of delivery: Delivery, isAlive: Bool) -> JSON.Value {
         let reason = delivery.error ?? ""
-        // As in tickets, nothing failed if the person didn't want it.
+        // As in tickets, a push that the person didn't want doesn't count as failed.
         let isUnwanted = [FailureReason.muted, FailureReason.acknowledged].contains(reason)
         guard delivery.status == .failed, !isUnwanted else { return ok }
         let fault = ExpoFault(reason: reason)
@@ -97,7 +98,7 @@ struct ExpoReceiptsRoute: ExpoRoute {
             "The push failed: \(reason).")
     }
 
-    /// The receipts of a tenant's pushes whose ends are in the delivery log; none if the tenant isn't admitted now.
+    /// The receipts for a tenant's pushes whose ends are in the delivery log; none if the tenant isn't admitted now.
     private func receipts(
         _ token: Digest256, _ pushes: Set<String>, _ request: Request, _ started: MonotonicTime
     ) async throws(APIError) -> [String: JSON.Value] {
@@ -106,11 +107,12 @@ struct ExpoReceiptsRoute: ExpoRoute {
         do throws(APIError) {
             tenant = try await services.admit(.token(token), to: .reading, .send, request, started, &ignored)
         } catch {
-            // A revoked token's receipts are gone. The address's limit and a failing database end the request.
+            // A revoked token's receipts are gone. If the address exceeds its limit or the database fails, the look-ups
+            // end.
             guard error.limit == .unknownSecrets || error.code.status >= 500 else { return [:] }
             throw error
         }
-        // A push ends after it was created, at the time in its ID.
+        // A push was created at the time in its ID, and ends later.
         let made = pushes.compactMap { UUIDv7($0)?.milliseconds }.min() ?? 0
         let oldest = made - StorageLimits.clockSkewMax
         var left = pushes

@@ -5,7 +5,7 @@ import Network
 import Programs
 import Storage
 
-/// A part of Expo's HTTP API (https://docs.expo.dev/push-notifications/sending-notifications/#http2-api).
+/// A route of Expo's HTTP API (https://docs.expo.dev/push-notifications/sending-notifications/#http2-api).
 ///
 /// A sender needs nothing but its recipients' names, so `Authorization` is ignored.
 protocol ExpoRoute: AnsweringRoute {}
@@ -38,7 +38,7 @@ extension ExpoRoute {
         return reply(to: error, named: code)
     }
 
-    /// The response to a request that was refused for one of Expo's own reasons.
+    /// The response to a refused request, with one of Expo's error codes.
     func reply(to error: APIError, named code: String) -> Reply {
         var reply = Reply(error)
         let shown: JSON.Value = ["code": .string(code), "message": .string(error.sentence)]
@@ -60,7 +60,7 @@ enum ExpoFault: String {
     /// The relay couldn't send the notification.
     case expoError = "ExpoError"
 
-    /// The fault of a message that wasn't sent.
+    /// The fault to report for a message that wasn't sent.
     init(_ error: APIError) {
         switch error.code {
         case .invalidToken, .forbidden, .noDevices: self = .deviceNotRegistered
@@ -71,7 +71,7 @@ enum ExpoFault: String {
         }
     }
 
-    /// The fault for a reason, from the push service or the relay, for which a push failed.
+    /// The fault to report for a failed push, whose reason comes from the push service or the relay.
     init(reason: String) {
         switch reason {
         case "Unregistered", "ExpiredToken", "BadDeviceToken", "DeviceTokenNotForTopic",
@@ -99,13 +99,14 @@ enum ExpoFault: String {
     }
 }
 
-/// The ID of a ticket, which is enough to find the receipt without a table.
+/// The ID of a ticket, which is enough to find the receipt, so the relay stores no table of tickets.
 enum ExpoReceiptID {
     /// The push service accepted the push, or nothing had to be sent, so the receipt is known.
     case final(UUIDv7)
     /// The push was waiting when the sender got the ticket.
     ///
-    /// The digest of the access token identifies the tenant, but only to the relay, and grants access to nothing else.
+    /// The digest of the access token identifies the tenant, but only to the relay, and grants access to nothing but
+    /// receipts.
     case queued(UUIDv7, token: Digest256)
 
     init?(_ text: String) {

@@ -4,7 +4,8 @@ import Network
 import Programs
 import Storage
 
-/// Expo's `POST /--/api/v2/push/send`: up to 100 notifications, for apps that register native tokens with the relay.
+/// Expo's `POST /--/api/v2/push/send`: sends up to 100 notifications to apps that register native tokens with the
+/// relay.
 ///
 /// A recipient, `ExponentPushToken[…]`, contains an access token with the scope `send` and stands for the devices of
 /// that token's secret. Each notification to a recipient is a separate event; limits and results are the same as for
@@ -31,9 +32,9 @@ struct ExpoSendRoute: ExpoRoute {
 
     /// The recipients of a request.
     private struct Recipients {
-        /// The recipients by token, so that each token is looked up once.
+        /// The recipients by token, so that each token is looked up only once.
         var known: [Digest256: Result<Recipient, APIError>] = [:]
-        /// Why no further token is looked up: the address sent too many unknown tokens, the look-ups took too long, or
+        /// Why no more tokens are looked up: the address sent too many unknown tokens, the look-ups took too long, or
         /// the database failed.
         var refusal: APIError?
     }
@@ -117,7 +118,7 @@ struct ExpoSendRoute: ExpoRoute {
         return digest
     }
 
-    /// Finds the recipient of a token, and counts a notification for its tenant.
+    /// Finds the recipient that a token identifies, and counts a notification for its tenant.
     private func recipient(
         _ token: Digest256, of recipients: inout Recipients, _ request: Request, _ started: MonotonicTime
     ) async throws(APIError) -> Recipient {
@@ -182,8 +183,8 @@ struct ExpoSendRoute: ExpoRoute {
         }
     }
 
-    /// The ticket: `ok` if a device got the push, will get it or didn't want it; otherwise why a push failed,
-    /// preferably one to a device that is still registered.
+    /// The ticket: `ok` if a device got the push, will get it or didn't want it; otherwise the reason why a push
+    /// failed, preferably one to a device that is still registered.
     private func ticket(_ report: DispatchReport, _ sending: Sending) -> JSON.Value {
         var queued: ExpoReceiptID?
         var reasons: [String] = []

@@ -26,7 +26,7 @@ struct GotifyRoute: DoorRoute {
         message.body = body
         message.title = object["title"]?.text
         let priority = object["priority"]?.int ?? 5
-        // As in Gotify's app: 0 makes no sound, and 8 or more interrupts everything.
+        // As in Gotify's app: a priority of 0 makes no sound, and one of 8 or more is urgent.
         message.urgency = priority <= 0 ? .quiet : priority >= 8 ? .urgent : .normal
         message.kind = "gotify"
         let click = object["extras"]?["client::notification"]?["click"]?["url"]?.string

@@ -4,7 +4,7 @@ import Network
 import Programs
 import Storage
 
-/// A validated `POST /v1/history/list`.
+/// A validated `POST /v1/history/list` request.
 struct HistoryListRequest: PlainRequestBody {
     /// The last item of the previous page.
     let before: UUIDv7?
@@ -57,7 +57,7 @@ extension LoopServices {
 }
 
 extension HistoryPage {
-    /// The events of the shown items that can have a result.
+    /// The events of the acknowledged items, the only ones that can have a result.
     fileprivate func acknowledgedEvents(of key: SecretKey) -> Set<EventName> {
         Set(
             items.compactMap { item in
@@ -65,9 +65,9 @@ extension HistoryPage {
             })
     }
 
-    /// The response body: as many items as fit into ``Bounds/historyPageBytesMax``, at least one.
+    /// The response body: as many items as fit into ``Bounds/historyPageBytesMax``, but at least one.
     ///
-    /// - Parameter known: The known state of an item's event.
+    /// - Parameter known: Returns the acknowledgement of an item's event, if there is one.
     fileprivate func body(limit: Int, known: (HistoryItem) -> Acknowledgement?) -> [UInt8] {
         var shown = items.prefix(limit)
         var bytes = 0
@@ -120,7 +120,7 @@ extension HistoryItem {
     }
 }
 
-/// A validated `POST /v1/history/read`.
+/// A validated `POST /v1/history/read` request.
 struct HistoryReadRequest: PlainRequestBody {
     /// The items that were read; `nil` for all.
     let ids: [UUIDv7]?
@@ -142,14 +142,14 @@ struct HistoryReadRequest: PlainRequestBody {
     }
 }
 
-/// `POST /v1/history/read`: marks items of a secret as read, for all of its devices.
+/// `POST /v1/history/read`: marks a secret's history items as read for all of its devices.
 struct HistoryReadRoute: TenantRoute {
     static let admission = Admission.reading
     let services: LoopServices
 
     func precheck(_: Request) throws(APIError) { try services.requireHistory() }
 
-    /// Marks the items and returns how many are unread now.
+    /// Marks the items and returns how many are still unread.
     func answer(
         _ wanted: HistoryReadRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {

@@ -4,7 +4,7 @@ import Network
 import Programs
 import Storage
 
-/// `POST /v1/device/list`: lists a secret's devices to anyone who knows the secret.
+/// `POST /v1/device/list`: lists a secret's devices for anyone who knows the secret.
 struct ListRoute: TenantRoute {
     static let admission = Admission.reading
     static let scope: AccessTokenScope? = .read
@@ -50,7 +50,7 @@ struct DeviceList: Sendable {
     /// The time zones that this system knows.
     var timeZones = TimeZones()
 
-    /// The last push, by device `id`.
+    /// Each device's last push, by the device's `id`.
     var lastByDevice: [String: Delivery] {
         Dictionary(last.map { ($0.deviceID ?? "", $0) }, uniquingKeysWith: { first, _ in first })
     }

@@ -7,7 +7,8 @@ extension MCPToolResult {
     ///
     /// The result is a failure if the notification reaches nobody, so that the model can tell the user.
     ///
-    /// - Parameter isQuestion: Whether the notification was a question, which then nobody can answer.
+    /// - Parameter isQuestion: Whether the notification is a question, which nobody can answer unless it reaches a
+    ///   device.
     init(sending report: DispatchReport, isQuestion: Bool = false) {
         let result: JSON.Value = [
             "sent": .int(report.sent), "failed": .int(report.failed), "queued": .int(report.queued),

@@ -94,13 +94,13 @@ extension MCPRoute {
 
     // MARK: Waiting
 
-    /// Waits for the reply, at most as long as a call may take.
+    /// Waits for the reply, but no longer than a call may take.
     private func wait(
         for asked: AskedQuestion, _ arguments: QuestionArguments, _ tenant: AdmittedTenant
     ) async throws(APIError) -> MCPToolResult {
         let shared = services.shared
         let event = name(asked, tenant)
-        // Even with a made-up ID, a call can't wait longer than for a question.
+        // Even with a made-up ID, a call can't wait longer than a question can stay open.
         let left = min(asked.end * 1000 - shared.clock.now, Int64(Bounds.questionSecondsMax) * 1000)
         var known = try await stored { () async throws(StorageError) in
             try await shared.replies.known(of: event)

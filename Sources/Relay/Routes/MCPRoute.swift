@@ -71,7 +71,7 @@ struct MCPRoute: AnsweringRoute {
             if isDue { shared.agents?.note(key, client: step.client, at: (shared.clock.now, now)) }
             return nil
         }
-        // The call itself counts the use.
+        // The call itself counts the guess.
         if case .call = step { return nil }
         do throws(APIError) {
             try shared.rates.countUnknownSecret(request, at: now)
@@ -168,7 +168,7 @@ struct MCPRoute: AnsweringRoute {
 }
 
 extension Reply {
-    /// The HTTP response with an MCP reply.
+    /// The HTTP response that carries an MCP reply.
     fileprivate init(_ reply: MCPReply, code: ErrorCode? = nil) {
         self.init(status: reply.status, body: reply.body?.encoded() ?? [])
         self.code = code

@@ -10,7 +10,7 @@ enum NamedRemoval: Sendable {
     case accessToken(UUIDv7)
     case schedule(ScheduleReference)
 
-    /// The response's member with the number of removed rows; also used in messages.
+    /// The name of the response member that contains the number of removed rows; also used in messages.
     var verb: StaticString {
         switch self {
         case .accessToken: "revoked"

@@ -5,7 +5,7 @@ import Network
 import Programs
 import Storage
 
-/// A validated `POST /v1/notify`.
+/// A validated `POST /v1/notify` request.
 struct NotifyRequest: RequestBody {
     /// The only recipient; `nil` for all devices of the secret.
     let deviceToken: DeviceToken?

@@ -31,7 +31,7 @@ struct NtfyRoute: DoorRoute {
             return parameters[names]
         }
         try refuseUnsupported(value("email", "e-mail", "mail", "e"), value("call"), parameters, request.body)
-        // Text in a parameter contains line feeds as \n.
+        // In parameters, line feeds are written as \n.
         if let text = object.members.isEmpty ? parameters[["message", "m"]] : nil {
             body = text.split(separator: #"\n"#, omittingEmptySubsequences: false).joined(separator: "\n")
         }
@@ -147,7 +147,7 @@ struct NtfyRoute: DoorRoute {
             return names.lazy.compactMap { query[$0] ?? query["x-" + $0] }.first
         }
 
-        /// The token in `?auth=`, the value of an `Authorization` header as base64url.
+        /// The token in `?auth=`, which contains the value of an `Authorization` header in base64url.
         var authorization: String? {
             guard let bytes = query["auth"].flatMap({ Base64.decode(Array($0.utf8)) }) else { return nil }
             return NtfyRoute.token(authorization: String(decoding: bytes, as: UTF8.self))
@@ -200,7 +200,7 @@ extension StringProtocol {
 }
 
 extension String {
-    /// A header's text with its encoded words decoded (RFC 2047); ntfy's clients send them as base64 in UTF-8.
+    /// A header's text with its encoded words decoded (RFC 2047); ntfy's clients send them as UTF-8 in base64.
     fileprivate var decodedWords: String {
         let words = split(separator: " ").map { word -> String? in
             guard word.lowercased().hasPrefix("=?utf-8?b?"), word.hasSuffix("?=") else { return nil }

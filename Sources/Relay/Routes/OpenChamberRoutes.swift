@@ -5,7 +5,7 @@ import Network
 import Programs
 import Storage
 
-/// A request that OpenChamber's servers make to their push relay, for the one app that the operator configured.
+/// A route for the requests that OpenChamber's servers make to their push relay, for the one app that is configured.
 ///
 /// Source: apns-runtime.js and APNS.md of https://github.com/openchamber/openchamber.
 protocol OpenChamberRoute: AnsweringRoute {
@@ -101,7 +101,7 @@ struct OpenChamberSendRoute: OpenChamberRoute {
             origin: .request(eventID: "openchamber-" + Digest256(of: sender.signed).hex),
             at: services.shared.clock.now)
         let report = try await dispatcher.send(dispatch, to: devices, started, &trace).report
-        // Read again to find the phones that the push services no longer know.
+        // The devices are read again to find the phones that the push services no longer know.
         let left = report.failed == 0 ? devices : (try? await services.devices(of: tenant.key)) ?? devices
         return Reply(body: wanted.results(registered: left, report))
     }
@@ -109,7 +109,7 @@ struct OpenChamberSendRoute: OpenChamberRoute {
 
 /// The body of `POST /v1/push/send`.
 struct OpenChamberMessage: Sendable {
-    /// The phones, as sent and as the relay stores them.
+    /// The phones' tokens, as sent and as the relay stores them.
     let tokens: [(text: String, token: DeviceToken)]
     let content: NotificationContent
     /// The text that is signed in addition to the time.

@@ -4,7 +4,7 @@ import Network
 import Programs
 import Storage
 
-/// A validated `POST /v1/outcomes`.
+/// A validated `POST /v1/outcomes` request.
 struct OutcomesRequest: PlainRequestBody {
     /// The last outcome that the sender has seen, or the time from which it wants outcomes.
     let position: OutcomePosition
@@ -25,7 +25,7 @@ struct OutcomesRequest: PlainRequestBody {
     }
 }
 
-/// `POST /v1/outcomes`: lists the outcomes of the secret's sends, and waits until there are some.
+/// `POST /v1/outcomes`: lists the outcomes of what was sent under the secret, and waits if there are none yet.
 struct OutcomesRoute: TenantRoute {
     static let admission = Admission.sending
     static let scope: AccessTokenScope? = .read
@@ -65,8 +65,8 @@ struct OutcomesRoute: TenantRoute {
         _ wanted: OutcomesRequest, _ key: SecretKey
     ) async throws(APIError) -> [FinalOutcome]? {
         let shared = services.shared
-        // Outcomes that this relay hasn't written yet must come before later ones, so only outcomes older than those
-        // are listed.
+        // Outcomes that this relay hasn't written yet must come before later ones, so only outcomes older than the
+        // unwritten ones are listed.
         let times = [
             shared.clock.now - shared.limits.outcomeSettleTime.inMilliseconds,
             shared.deliveryLog.unwrittenSince,
@@ -91,7 +91,7 @@ struct OutcomePage {
     /// The secret's current devices.
     let devices: [Device]
 
-    /// As many outcomes as fit into ``Bounds/historyPageBytesMax``, at least one, and the next page's cursor.
+    /// As many outcomes as fit into ``Bounds/historyPageBytesMax``, but at least one, and the next page's cursor.
     var body: [UInt8] {
         var bytes = 0
         let shown = outcomes.prefix { outcome in

@@ -3,7 +3,7 @@ import Network
 import Programs
 import Storage
 
-/// A validated `POST /v1/presence`.
+/// A validated `POST /v1/presence` request.
 struct PresenceRequest: PlainRequestBody {
     /// How long the person keeps looking; zero if they have stopped.
     let duration: Duration
@@ -24,8 +24,8 @@ struct PresenceRoute: TenantRoute {
     static let admission = Admission.registering
     let services: LoopServices
 
-    /// Stores the time until which the person is looking, next to the preferences of the device or of another device of
-    /// the secret: every relay reads those before sending anyway.
+    /// Adds the time until which the person is looking to the preferences of the device, or of another device of the
+    /// secret: every relay reads those before sending anyway.
     func answer(
         _ wanted: PresenceRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {

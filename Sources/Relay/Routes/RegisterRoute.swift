@@ -72,12 +72,12 @@ struct RegisterRoute: TenantRoute {
         throw APIError(.unauthorized)
     }
 
-    /// Decides about a registration; a device that is already registered is accepted.
+    /// Decides whether to grant a registration; one for a device that is already registered is always granted.
     ///
-    /// A device that is new under its secret counts against its address and its token, and is challenged if configured.
-    /// A secret with devices may be shorter than the minimum, because apps may have registered under it before this
-    /// relay had a minimum. A device that changes its app is new; otherwise it could register under an app that doesn't
-    /// exist and then switch.
+    /// A device that is new under its secret counts against its address and its token, and is challenged if challenges
+    /// are configured. A secret with devices may be shorter than the minimum, because apps may have registered under it
+    /// before this relay had a minimum. A device that changes its app counts as new; otherwise it could register under
+    /// an app that doesn't exist and then switch.
     private func admission(
         of wanted: RegisterRequest, _ tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> Decision {

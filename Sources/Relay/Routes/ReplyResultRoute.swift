@@ -4,7 +4,7 @@ import Network
 import Programs
 import Storage
 
-/// A validated `POST /v1/reply/result`.
+/// A validated `POST /v1/reply/result` request.
 struct ReplyResultRequest: PlainRequestBody {
     let eventID: String
     let result: ReplyResult

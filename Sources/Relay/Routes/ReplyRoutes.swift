@@ -4,7 +4,7 @@ import Network
 import Programs
 import Storage
 
-/// A validated `POST /v1/ack`.
+/// A validated `POST /v1/ack` request.
 struct AcknowledgeRequest: PlainRequestBody {
     let eventID: String
     /// Whether apps should remove the event's notification.
@@ -16,7 +16,7 @@ struct AcknowledgeRequest: PlainRequestBody {
     }
 }
 
-/// A validated `POST /v1/reply`.
+/// A validated `POST /v1/reply` request.
 struct ReplyRequest: PlainRequestBody {
     let eventID: String
     let reply: EventReply
@@ -39,7 +39,7 @@ struct ReplyRequest: PlainRequestBody {
     }
 }
 
-/// A validated `POST /v1/reply/wait`.
+/// A validated `POST /v1/reply/wait` request.
 struct ReplyWaitRequest: PlainRequestBody {
     let eventID: String
     let timeout: Duration
@@ -65,7 +65,7 @@ struct AcknowledgeRoute: TenantRoute {
     static let scope: AccessTokenScope? = .reply
     let services: LoopServices
 
-    /// Stores the acknowledgement, then makes apps remove the notification; repeating the request changes nothing.
+    /// Stores the acknowledgement, then removes the notification if requested; repeating the request changes nothing.
     func answer(
         _ wanted: AcknowledgeRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {

@@ -26,9 +26,9 @@ extension RequestFields {
         }
     }
 
-    /// The text that stands for a device token, made from the endpoint in `webPush`; `nil` if there is none.
+    /// The stand-in for a device token, derived from the endpoint in `webPush`; `nil` if there is none.
     ///
-    /// The endpoint's push service needn't still be allowed.
+    /// The endpoint's push service need no longer be allowed.
     func webPushToken() throws(APIError) -> DeviceToken? {
         guard let fields = try object(.webPush) else { return nil }
         try refuseAPNs()

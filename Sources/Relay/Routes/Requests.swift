@@ -3,12 +3,12 @@ import JSON
 import Storage
 import WebPush
 
-/// A validated `POST /v1/device/register`.
+/// A validated `POST /v1/device/register` request.
 struct RegisterRequest: RequestBody {
     let deviceToken: DeviceToken
     /// The token as sent, if it differs from the folded one.
     let unfoldedToken: String?
-    /// The subscription, if the device gets its pushes by Web Push.
+    /// The subscription, if the device gets its pushes through Web Push.
     let webPush: WebPushDevice?
     let bundleID: APNs.Topic
     let environment: DeviceEnvironment
@@ -94,7 +94,7 @@ struct SecretRequest: PlainRequestBody {
     init(_: RequestFields) {}
 }
 
-/// A validated `POST /v1/device/unregister`.
+/// A validated `POST /v1/device/unregister` request.
 struct UnregisterRequest: PlainRequestBody {
     let deviceToken: DeviceToken
     /// The token as sent, if it differs from the folded one.
@@ -111,7 +111,7 @@ struct UnregisterRequest: PlainRequestBody {
     var tracedToken: DeviceToken? { deviceToken }
 }
 
-/// A validated `POST /v1/event`.
+/// A validated `POST /v1/event` request.
 struct EventRequest: RequestBody {
     let content: EventContent
     let eventID: String?
@@ -176,7 +176,7 @@ extension RequestFields {
 }
 
 extension RequestFields {
-    /// The app's name for its installation.
+    /// The ID that the app gave its installation.
     func installationID() throws(APIError) -> String? {
         try optional(.installationID) { bytes in
             (1...Bounds.installationCountMax).contains(bytes.count)

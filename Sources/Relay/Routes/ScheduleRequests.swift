@@ -3,7 +3,7 @@ import JSON
 import Programs
 import Storage
 
-/// A validated `POST /v1/schedule/create`, except for its time, which may depend on the devices.
+/// A `POST /v1/schedule/create` request, validated except for its time, which may depend on the devices.
 struct ScheduleRequest: RequestBody {
     /// When to send.
     enum Time: Sendable, Equatable {
@@ -33,7 +33,7 @@ struct ScheduleRequest: RequestBody {
         window =
             try fields.integer(.scheduleWindow, in: 0...Bounds.scheduleWindowMax) ?? windowDefault
         content = try Self.content(fields)
-        // Content that couldn't be sent now is refused now.
+        // Content that couldn't be sent now is refused immediately instead of when it is due.
         _ = try content.checked(rules, acknowledgedAs: Occurrence.receiptIDSample)
     }
 
@@ -126,7 +126,7 @@ struct ScheduleRequest: RequestBody {
     }
 }
 
-/// A validated `POST /v1/schedule/cancel`.
+/// A validated `POST /v1/schedule/cancel` request.
 struct ScheduleCancelRequest: PlainRequestBody {
     let reference: ScheduleReference
 

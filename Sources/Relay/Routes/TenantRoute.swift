@@ -6,9 +6,9 @@ import Storage
 
 /// An asynchronous route.
 ///
-/// Created per request, on its loop.
+/// One is created for each request, on the request's loop.
 protocol AnsweringRoute: SendableMetatype {
-    /// Creates the route on a loop's services.
+    /// Creates the route with a loop's services.
     init(services: LoopServices)
 
     /// Returns the response; `trace` collects details for the log line.

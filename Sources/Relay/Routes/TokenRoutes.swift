@@ -4,7 +4,7 @@ import Network
 import Programs
 import Storage
 
-/// A validated `POST /v1/token/create`.
+/// A validated `POST /v1/token/create` request.
 struct TokenRequest: RequestBody {
     let scope: AccessTokenScope
     let name: String
@@ -25,7 +25,7 @@ struct TokenRequest: RequestBody {
     }
 }
 
-/// A validated `POST /v1/token/revoke`.
+/// A validated `POST /v1/token/revoke` request.
 struct TokenRevokeRequest: PlainRequestBody {
     let id: UUIDv7
 
@@ -76,7 +76,7 @@ struct TokenCreateRoute: TenantRoute {
     }
 }
 
-/// `POST /v1/token/list`: lists a secret's tokens, never their text.
+/// `POST /v1/token/list`: lists a secret's tokens, but never their text.
 struct TokenListRoute: TenantRoute {
     static let admission = Admission.reading
     let services: LoopServices
