@@ -12,7 +12,7 @@ let strict: [SwiftSetting] = [
     // libevent's configuration header defines _GNU_SOURCE. Every module must see the C library the same way,
     // or `fd_set` has two definitions (docs/design/compiler.md).
     .unsafeFlags(["-Xcc", "-D_GNU_SOURCE"]),
-    // Debug builds, so the tests too, have these checks; release builds don't (docs/design/compiler.md).
+    // Debug builds, and so the tests, have these checks; release builds don't (docs/design/compiler.md).
     .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
 ]
 let cFacing = strict + [.strictMemorySafety()]
@@ -21,7 +21,7 @@ let cFacing = strict + [.strictMemorySafety()]
 /// Optimised builds optimise what is tested, not the tests: compiling them takes half the time.
 let testing = strict + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
 
-/// Every symbol is looked up at the start, so that the table of addresses can be read-only while the program runs.
+/// Every symbol is resolved at startup, so that the table of addresses can be read-only while the program runs.
 let hardened: [LinkerSetting] = [
     .unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"], .when(configuration: .release))
 ]
@@ -44,7 +44,7 @@ let package = Package(
         .executable(name: "relay", targets: ["Relay"]),
         .executable(name: "apns-simulator", targets: ["APNsSimulator"]),
         .executable(name: "agent-bridge", targets: ["AgentBridge"]),
-        // For tests: programs that preload it go by another wall clock.
+        // For tests: programs that preload it use another wall clock.
         .library(name: "WallClock", type: .dynamic, targets: ["CWallClock"]),
     ],
     targets: [
@@ -59,7 +59,7 @@ let package = Package(
         system("CZlib", pkgConfig: "zlib"),
 
         .target(name: "CWallClock", path: "Tests/WallClock"),
-        // Embeds files of clients/web and clients/js.
+        // Embeds files from clients/web and clients/js.
         .target(name: "CPageFiles"),
 
         library("JSON", [], strict),
@@ -70,7 +70,7 @@ let package = Package(
         library("QRCode", ["CQrencode"], cFacing),
         library("Gzip", ["CZlib"], cFacing),
         library("PageFiles", ["CPageFiles", "Gzip"], cFacing),
-        // Part of the package for apps (docs/design/clients.md): the sources are the same, the settings ours.
+        // Part of the package for apps (docs/design/clients.md): the same sources, with this package's settings.
         .target(
             name: "PushSealing", dependencies: ["COpenSSL"], path: "clients/swift/Sources/PushSealing",
             swiftSettings: cFacing),
@@ -205,7 +205,7 @@ let package = Package(
     ]
 )
 
-// Builds for some tests leave out what these don't use.
+// Builds for some tests leave out targets that those tests don't use.
 if let names = Context.environment["LEFT_OUT_TARGETS"]?.split(separator: ",").map(String.init) {
     package.targets.removeAll { names.contains($0.name) }
 }
