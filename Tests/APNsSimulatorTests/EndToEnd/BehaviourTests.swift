@@ -41,7 +41,7 @@ struct BehaviourTests {
             """
         try await simulator.control("PUT", "/rules", rules)
         #expect(try await simulator.push(to: "b1").curl == 92)
-        // curl retries a refused push by itself.
+        // curl retries a refused push on its own.
         #expect(try await simulator.push(to: "b2").status == 200)
         #expect(try await simulator.push(to: "b3").curl != 0)
         let pushes = try await simulator.pushes()

@@ -15,7 +15,7 @@ struct DocumentTests {
         text = try String(contentsOf: root, encoding: .utf8)
     }
 
-    /// The names in backticks in the first column of the table after a mark.
+    /// The names in backticks in the first column of the table after a marker.
     private func names(behind mark: String) throws -> Set<String> {
         let start = try #require(text.range(of: "<!-- \(mark) -->\n")).upperBound
         let rows = text[start...].split(separator: "\n", omittingEmptySubsequences: false).prefix {

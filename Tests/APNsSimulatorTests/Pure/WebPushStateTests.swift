@@ -13,7 +13,7 @@ struct WebPushStateTests {
         #expect(state.subscriptions.add(push.subscription) == true)
     }
 
-    /// Pushes with the subscription as it is now.
+    /// Decides about the push, with the subscription as it is now.
     private mutating func decide() throws -> SimulatorState.Decision {
         push.subscription = try #require(state.subscriptions[target: push.subscription.target])
         return state.decide(push.check(), by: push.vendor)

@@ -51,7 +51,7 @@ final class RunningSimulator: Sendable {
             "apns-simulator")
     }
 
-    /// Runs the program to completion, for commands that exit by themselves.
+    /// Runs the program to completion, for commands that exit on their own.
     static func run(_ arguments: [String]) async throws -> ChildProcess.Result {
         try await ChildProcess.finished(program.path, arguments)
     }
