@@ -32,7 +32,7 @@ final class ClientFixture {
         self.server = server
         var settings = ClientSettings()
         settings.backoffBase = .milliseconds(10)
-        // The machine may be slow; tests of deadlines set shorter ones.
+        // The machine may be slow; tests for deadlines set a shorter timeout.
         settings.pushTimeout = .seconds(60)
         change(&settings)
         let watch = Watch(on: loop)
@@ -56,7 +56,7 @@ final class ClientFixture {
             epochSeconds: date, monotonic: MonotonicTime(nanoseconds: monotonicSeconds * 1_000_000_000))
     }
 
-    /// Ages the provider tokens.
+    /// Advances both clocks, which ages the provider tokens.
     func pass(seconds: Int) {
         date += Int64(seconds)
         monotonicSeconds += UInt64(seconds)
@@ -71,7 +71,7 @@ final class ClientFixture {
             notification, to: try #require(DeviceToken("00112233445566778899aabbccddeeff")), id: id)
     }
 
-    /// Sends pushes, numbered from the last one.
+    /// Sends pushes, numbered after the last one sent.
     func send(_ count: Int, then: @escaping (ClientFixture, Outcome) -> Void = { _, _ in }) throws {
         for _ in 0..<count {
             let id = "push-\(sent)"

@@ -14,7 +14,7 @@ struct ClientStreamLimitTests {
                 $0.connectionsMax = 2
                 $0.noStreamsMax = .milliseconds(200)
             }
-            // Each push waits for the other, so both connections are needed.
+            // Neither push is answered before both have arrived, so both connections are needed.
             var held: [ScriptedServer.Incoming] = []
             fixture.server.onConnection = { $0.setMaxConcurrentStreams(1) }
             fixture.server.onRequest = { incoming in

@@ -3,7 +3,7 @@ import HTTP2Testing
 import Network
 import Testing
 
-/// The example of the module's documentation, line by line.
+/// The example in the module's documentation, line by line.
 @Suite("Example of APNs", .timeLimit(.minutes(2)))
 struct ExampleTests {
     @Test("a client sends a push")

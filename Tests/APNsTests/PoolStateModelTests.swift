@@ -39,7 +39,7 @@ private struct Model {
     var arrived = 0
     /// Whether servers still misbehave; at the end they all recover.
     var isHostile = true
-    /// Whether open connections allow no more streams once servers behave; new connections always do.
+    /// Whether connections that are open when servers recover allow no more streams; new ones always allow some.
     let leavesNoStreams: Bool
 
     init(seed: UInt64, leavesNoStreams: Bool) {
@@ -183,7 +183,7 @@ private struct Model {
         state.tick(at: now, jitter: 0.5)
     }
 
-    /// Performs the state's actions like the client.
+    /// Performs the state's actions as the client does.
     private mutating func perform() {
         var rounds = 0
         repeat {

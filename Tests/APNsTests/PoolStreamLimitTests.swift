@@ -117,8 +117,9 @@ struct PoolStreamLimitTests {
         #expect(pool.actions().contains(.retire(0, .noStreams)))
     }
 
-    /// Simulates a server that opens every connection but allows no stream on it, with a push each `every` that waits
-    /// at most `patience`; returns the moments at which connections were opened.
+    /// Simulates a server that accepts connections but allows no streams; returns when each connection was opened.
+    ///
+    /// Pushes arrive at intervals of `every` and wait for at most `patience`.
     private func opened(in time: Duration, every: Duration, patience: Duration) -> [Duration] {
         var pool = Pool()
         let start = pool.now

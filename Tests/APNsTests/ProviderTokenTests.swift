@@ -3,7 +3,7 @@ import JSON
 import Network
 import Testing
 
-/// The time this many seconds after the start of the test, on both clocks.
+/// The time on both clocks after some seconds; only the wall clock advances during the suspended ones.
 func time(_ seconds: Int64, suspended: Int64 = 0) -> TokenTime {
     TokenTime(
         epochSeconds: 1_800_000_000 + seconds + suspended,
@@ -177,7 +177,7 @@ struct ProviderTokenTests {
         let first = try source.token(at: time(0))
         #expect(source.refused(first, at: time(1_199)) == false)
         #expect(try serial(at: time(1_199)) == 1)
-        // The refusal is remembered: the new token comes as soon as allowed.
+        // The refusal is remembered: a new token is made as soon as that is allowed.
         #expect(try serial(at: time(1_200)) == 2)
         let second = try source.token(at: time(1_200))
         #expect(source.refused(second, at: time(2_400)) == true)
