@@ -39,7 +39,7 @@ struct Capture: Sendable {
 
 @Suite("Inputs recorded from the agents", .timeLimit(.minutes(2)))
 struct CaptureTests {
-    /// How a recorded input rings.
+    /// The expected verdict on a recorded input.
     struct Row: Sendable {
         let name: String
         /// The type, or `silent`.
@@ -55,7 +55,7 @@ struct CaptureTests {
         }
     }
 
-    /// Capture, type or silence, text or reason, and the text with `--show-commands` if it differs.
+    /// Per line: capture, type or `silent`, text or reason, and the text with `--show-commands` if it differs.
     ///
     /// Claude Code 2.1.197, Codex 0.169.0, Gemini CLI 0.61.0.
     static let table = """

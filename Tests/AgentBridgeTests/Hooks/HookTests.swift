@@ -137,7 +137,7 @@ struct HookTests {
         try event(sample.agent, sample.input, showsCommands: showsCommands)?.ring(sample.agent, call: call)
     }
 
-    /// The identity by which the bridge recognizes an event that several hooks report.
+    /// The identity by which the bridge recognises an event that several hooks report.
     private func identity(_ agent: HookAgent, _ members: String) throws -> HookEvent.Identity {
         let start = agent == .codex ? Self.codex : Self.claude
         return try #require(try event(agent, "{\(start),\(members)}")).identity

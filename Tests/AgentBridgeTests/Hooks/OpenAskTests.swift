@@ -86,7 +86,7 @@ struct OpenAskTests {
         // The same command was run before.
         try write([use("1", "ls"), result("1"), use("2", "ls")])
         let transcript = ClaudeTranscript(asked)
-        // Also open while the second run is in progress after a Yes at the desk: the transcript only shows its end.
+        // It is also open while the second run, allowed at the desk, is in progress: the transcript only shows its end.
         #expect(transcript.state == .open)
         try write([use("1", "ls"), result("1"), use("2", "ls"), use("3", "pwd"), result("3"), "broken"])
         #expect(transcript.state == .open)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AgentBridge
 
-/// Makes an event of a session.
+/// Makes an event for a session.
 func event(
     _ id: String, _ session: String = "ses_1", at: EpochMilliseconds = 0,
     text: QueuedEvent.Text = .readable(title: "T", body: "B")

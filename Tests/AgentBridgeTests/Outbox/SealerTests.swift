@@ -103,7 +103,7 @@ struct SealerTests {
         let emoji = String(repeating: "👩‍💻", count: 90)
         let family = try opened(sealer.sealed(try event("T", emoji), at: 0))
         #expect(family.body == emoji)
-        // The longest texts that an event may have fit uncut if they need no escapes.
+        // Texts of the maximum length for an event fit uncut if they need no escapes.
         let whole = try opened(
             sealer.sealed(
                 try event(String(repeating: "x", count: 200), String(repeating: "é", count: 140)), at: 0))

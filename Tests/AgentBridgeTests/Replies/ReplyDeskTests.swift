@@ -9,7 +9,7 @@ struct ReplyDeskTests {
     /// What a desk requested, and the responses that it gets.
     final class Script: Sendable {
         struct State {
-            /// The results of waits, one each; further waits return nothing.
+            /// The results of waits, one each; later waits return nothing.
             var waits: [RelayClient.Wait] = []
             /// OpenCode's responses, one each; after that it accepts every reply.
             var answers: [Result<OpenCodeClient.Answered, ServerError>] = []
@@ -244,7 +244,7 @@ struct ReplyDeskTests {
             await desk.rang(try Self.request("per_1"), as: "evt_1")
             #expect(await over.until { $0.given.count > 3 })
             _ = await desk.closed("per_1", .answered)
-            // The closed request's place is free, and its reply isn't given any more.
+            // The closed request's slot is free, and its reply is no longer passed on.
             await desk.rang(try Self.request("per_2"), as: "evt_2")
             #expect(await over.until { $0.waited.last == "evt_2" })
             let count = over.state.withLock(\.given.count)

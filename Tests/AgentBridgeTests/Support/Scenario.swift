@@ -10,7 +10,7 @@ import Network
 /// |---|---|
 /// | `{"generation":1,"commands":true}` | the server's generation; whether commands are shown |
 /// | `{"at":1.5,"frame":{…}}` | a frame arrives |
-/// | `{"at":1.5,"snapshot":{"busy":{…},"requests":[…],"unlisted":[…],"asked":1,"gap":true}}` | a comparison; after a gap |
+/// | `{"at":1.5,"snapshot":{"busy":{…},"requests":[…],"unlisted":[…],"asked":1,"gap":true}}` | a comparison after a gap |
 /// | `{"sessions":{"ses_1":{"parent":null,"title":"…"}}}` | the result of look-ups from now on; null: deleted |
 /// | `{"messages":{"ses_1":…}}` | the session's messages from now on; null: unreadable |
 /// | `{"next":{"ses_1":…}}` | the session's messages in the API that 1.18 shares with 2.x |
