@@ -8,7 +8,7 @@ struct ClaimLoad: Sendable {
     let limit: Int
 
     private static let now: EpochMilliseconds = 1_800_000_000_000
-    /// The largest share of time for claims that look past backlogs, as in the relay's worker.
+    /// The largest share of time spent on claims that look past backlogs, as in the relay's worker.
     private static let wideShare = 0.1
     /// Pushes that each storage claims before the measurement begins.
     private static let warmUpClaim = 16
@@ -61,7 +61,7 @@ struct ClaimLoad: Sendable {
             let start = ContinuousClock.now
             let isWide = wideTime / max(began.duration(to: start), .milliseconds(1)) < Self.wideShare
             let owner = UUIDv7(at: Self.now, using: &generator)
-            // Claims by the relay's clock rarely end in the same millisecond.
+            // In a relay, two leases rarely end in the same millisecond.
             let until = Self.now + 600_000 + EpochMilliseconds(leases.add(1))
             let claimed = try await storage.claimPushes(
                 dueAt: Self.now, lease: PushLease(owner: owner, until: until), limit: limit,

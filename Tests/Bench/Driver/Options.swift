@@ -1,6 +1,6 @@
 import Network
 
-/// An error of the driver.
+/// An error that the driver reports.
 enum BenchError: Error, CustomStringConvertible {
     case usage(String)
     case failed(String)

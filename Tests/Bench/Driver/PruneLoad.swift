@@ -6,8 +6,8 @@ import Storage
 ///
 /// Options: `url`, `before` (milliseconds), `way`: `new` for expired rows of the delivery log, or `fixed` for steps of
 /// 500 rows with a pause of 50 ms that end with the first short one, as relays did before; `devices` for registrations
+/// that weren't renewed, `locks` for locks of secrets without devices. The last two continue to the end instead of
 /// waiting for the next round after 20 steps. `inserts`, if given: rows added to the log per second meanwhile.
-/// waiting for the next round after 20 steps. `inserts`, if given: rows that are added to the log each second meanwhile.
 func loadPruning(_ options: Options) throws(BenchError) {
     let url = try options.string("url")
     let end = EpochMilliseconds(try options.integer("before"))
@@ -136,7 +136,7 @@ private func walk<Place>(
         let removed = try await storage.prune(.deliveries, from: .min, before: end, limit: limit).removed
         sum += removed
         if removed > 0 { ended = Usage.now }
-        // Steps end between two times, so even a full one may lack some rows.
+        // A step ends between two times, so even a full one may remove somewhat fewer rows than the limit.
         guard removed > limit / 2 else { return (sum, ended) }
         try await Task.sleep(for: .milliseconds(50))
     }

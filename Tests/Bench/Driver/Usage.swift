@@ -5,7 +5,7 @@ struct Usage {
     var wallMicroseconds: Int64
     var cpuMicroseconds: Int64
 
-    /// Up to now.
+    /// The usage so far.
     static var now: Usage {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
