@@ -5,7 +5,7 @@ private let directories = Mutex<[String]?>(nil)
 
 /// Creates a directory for a test, and removes it with all its files when the process exits.
 ///
-/// Not when a value is released: a program that was started with a file's path may still read it then.
+/// It isn't removed earlier, because a program that was started with a file's path may still read the file.
 package func makeTemporaryDirectory() throws -> String {
     let path = FileManager.default.temporaryDirectory.path + "/relay-test-" + UUID().uuidString
     try FileManager.default.createDirectory(
