@@ -43,7 +43,7 @@ struct AdminListenerTests {
             #expect(try await second.ended() == 69)
             #expect(second.output.contains("unix:\(path) is in use"), "\(second.output)")
 
-            // The relay leaves a file alone that isn't a socket.
+            // The relay leaves a file that isn't a socket alone.
             let file = directory.file("mine")
             try Data("mine".utf8).write(to: URL(fileURLWithPath: file))
             let refused = try Program(

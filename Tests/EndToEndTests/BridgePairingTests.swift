@@ -28,7 +28,7 @@ struct BridgePairingTests {
         return try Pairing(parsing: String(json))
     }
 
-    /// Runs an OpenCode server and gives `body` a client for it and the setting.
+    /// Runs an OpenCode server and passes `body` a client for it and the setting with its URL.
     private func withServer(
         _ arguments: String..., body: (HTTPClient, [String: String]) async throws -> Void
     ) async throws {
@@ -79,7 +79,7 @@ struct BridgePairingTests {
             #expect(try await http.get(path).json()["token"]?.string != nil)
             #expect(try await http.get(path).status == 401, "a code was valid twice")
 
-            // Images and JSON contain a pairing that outlives the code.
+            // Images and JSON may be kept, so they contain the pairing without the code.
             let reader = try Program(
                 tool: "/usr/bin/zbarimg", ["--quiet", "--raw", "-Sdisable", "-Sqrcode.enable", image])
             #expect(try await reader.ended() == 0)

@@ -45,7 +45,7 @@ struct ChainTests {
             try await chain.does("ask", ["id": "ses_1", "request": "que_1", "question": true])
             #expect(try await chain.titles(atLeast: 2).count == 2)
             try await chain.does("answer", ["request": "que_1"])
-            // The abort withdraws the request without an event of its own.
+            // The abort withdraws the request without a separate event.
             try await chain.doesAtOnce([
                 ["do": "ask", "id": "ses_1", "request": "per_vanished"],
                 ["do": "end", "id": "ses_2", "outcome": "aborted"],

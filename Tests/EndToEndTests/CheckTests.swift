@@ -234,7 +234,7 @@ struct CheckTests {
             try await stand.apns.control.put("/limits", ["clockOffset": 60])
             let little = try await stand.check()
             #expect(little.status == 0 && little.warned == ["clock_off"], "\(little)")
-            // A provider token may be dated 50 minutes back; with ten more, APNs may refuse it.
+            // A provider token may be up to 50 minutes old; ten more, and APNs may refuse it.
             try await stand.apns.control.put("/limits", ["clockOffset": 480])
             let far = try await stand.check()
             #expect(far.status == 1 && far.failed == ["clock_off"], "\(far)")

@@ -31,7 +31,7 @@ struct ClientBehaviourTests {
             #expect(refused.hasPrefix("HTTP/1.1 408 "), "\(refused)")
             #expect(refused.contains("request_timeout"))
             await dripping.closed()
-            // The crowd exits by itself if the relay closes one of its connections.
+            // The crowd exits on its own if the relay closes one of its connections.
             crowd.signal(SIGKILL)
             #expect(try await crowd.ended() == -SIGKILL, "\(crowd.output)")
         }

@@ -255,7 +255,7 @@ struct DatabaseServerTests {
         ["secret": .string(secret), "eventType": "complete", "sessionID": "ses_1"]
     }
 
-    /// Registers as many devices as fit under the secret until it is cancelled; notes the confirmed tokens.
+    /// Registers devices until the secret has no room or the task is cancelled; notes the confirmed tokens.
     private static func registerMany(
         _ stack: Stack, from first: Int, _ answered: Lock<Set<String>>
     ) async throws {

@@ -82,7 +82,7 @@ struct LifecycleTests {
                 var environment = stack.environment
                 environment["RELAY_CORE_DUMPS"] = setting
                 environment["DATABASE_URL"] = "sqlite:" + folder + "/relay.db"
-                // Read as root, since the file is this user's.
+                // The test reads the file, because the relay, which runs as nobody, can't.
                 let keyFile = try #require(stack.environment["APNS_PRIVATE_KEY_FILE"])
                 environment["APNS_PRIVATE_KEY_FILE"] = nil
                 environment["APNS_PRIVATE_KEY"] = try String(contentsOfFile: keyFile, encoding: .utf8)
@@ -110,8 +110,8 @@ struct LifecycleTests {
             environment["DATABASE_URL"] = "sqlite:" + stack.directory.file("other.db")
             // Otherwise only root could see its files.
             environment["RELAY_CORE_DUMPS"] = "yes"
-            // A relay that blocks signals is ready for SIGTERM; the script waits for one that has exited. Its other
-            // threads show this: while the main thread waits for signals, the kernel reports them as unblocked there.
+            // A relay that blocks signals is ready for SIGTERM; one that has exited also ends the loop. All threads are
+            // checked: while the main thread waits for signals, the kernel reports them as unblocked there.
             let script = """
                 \(Program.products.appendingPathComponent("relay").path) serve <&- >&- 2>&- &
                 until grep -q '^State:.Z' /proc/$!/status || {

@@ -292,7 +292,7 @@ struct MetricsTests {
                 try $0.json()["checks"]?["queue"] == "overdue"
             }
             #expect(stuck.status == 503)
-            // The lock also makes the write fail that is tried every five seconds, if that comes first.
+            // If the write that is tried every five seconds comes first, the lock makes it fail, too.
             let checks = try #require(try stuck.json()["checks"])
             for check in ["storage", "apns", "clock"] { #expect(checks[check] == "ok") }
             // Each loop caches its check for a second.

@@ -59,7 +59,7 @@ struct ScheduleTests {
 
     // MARK: Parts
 
-    /// Schedules notifications of each secret that are due now, and returns their titles in order.
+    /// Schedules notifications that are due now for each secret, and returns their titles in order.
     private func schedule(
         _ count: Int, of stack: Stack, _ server: ServerUnderTest, _ url: String
     ) async throws -> [String] {

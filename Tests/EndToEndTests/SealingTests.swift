@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Pairing and sealing on the command line", .timeLimit(.minutes(2)))
 struct SealingTests {
-    /// Runs a command to its end; returns its status and its output on both streams.
+    /// Runs a command to completion; returns its status and its output on both streams.
     private func run(_ arguments: [String], _ environment: [String: String] = [:]) async throws -> (
         Int32, String
     ) {

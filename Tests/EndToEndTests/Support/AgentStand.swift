@@ -51,7 +51,7 @@ final class AgentStand: Sendable {
     ///
     /// - Parameters:
     ///   - timeout: The agent's time limit in seconds.
-    ///   - isSomeoneHere: Whether the hook checks this machine for people by the correct clock.
+    ///   - isSomeoneHere: Whether the hook uses the correct clock, by which typing here is recent.
     func starts(
         _ agent: String, _ input: JSON.Value, _ arguments: [String] = ["--answer"],
         _ settings: [String: String] = [:], timeout: Int = 600,

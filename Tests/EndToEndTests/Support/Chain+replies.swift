@@ -18,7 +18,7 @@ extension Chain {
 
     /// Makes the agent of `ses_1` ask a question, or the given ones, and returns what the phone reads.
     ///
-    /// - Parameter number: The number of pushes that the phone has received by then, without those that only clear.
+    /// - Parameter number: The number of pushes that the phone has received by then, except those that only clear.
     func asksQuestions(
         _ request: String, _ asked: JSON.Value? = nil, number: Int, key: PairingSecret
     ) async throws -> SealedMessage {

@@ -96,7 +96,7 @@ final class Chain: Sendable {
         }
     }
 
-    /// Runs a command of the bridge with the same settings and waits for its end.
+    /// Runs a bridge command with the same settings and waits until it has ended.
     func command(_ arguments: [String]) async throws -> (status: Int32, output: String) {
         let program = try Program("agent-bridge", arguments, environment: environment)
         return (try await program.ended(), program.output)

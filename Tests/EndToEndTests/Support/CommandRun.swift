@@ -7,7 +7,7 @@ struct CommandRun: Sendable {
     /// The output on both streams.
     let output: String
 
-    /// Runs a command beside a stack's relay, on its database, and waits for its end.
+    /// Runs a command beside a stack's relay, on its database, and waits until it has ended.
     init(_ arguments: [String], on stack: Stack, _ more: [String: String] = [:]) async throws {
         let environment = stack.environment.merging(more) { $1 }
         let program = try Program("relay", arguments, environment: environment)

@@ -5,7 +5,7 @@ func deliveryRows(_ path: String, table: String = "delivery_log") throws -> Int 
     try number("count(*)", in: path, table)
 }
 
-/// The number of pushes in the delivery log: a row contains its first push, and each further one in 72 bytes.
+/// The number of pushes in the delivery log: a row contains its first push, and each additional one in 72 bytes.
 func loggedPushes(_ path: String) throws -> Int {
     try number("count(*) + coalesce(sum(length(others)), 0) / 72", in: path, "delivery_log")
 }

@@ -2,7 +2,7 @@ import Foundation
 
 /// The wall clock of a relay, which a test sets at run time; timers and the monotonic clock are unaffected.
 ///
-/// The package's library `WallClock` sits between the program and the system, so the program is the one that is
+/// The package's library `WallClock` sits between the program and the system, so the tests run the program that is
 /// shipped. libfaketime isn't used because it shifts monotonic timers, too: on a machine that has been up for less than
 /// the shift, none of them fires.
 struct FakeClock: Sendable {

@@ -142,7 +142,7 @@ final class Program: Sendable {
             description: "\(name) \(found ? "ended" : "did not say") before \(what); it printed:\n\(output)")
     }
 
-    /// Waits for the program's end and returns its exit status, or the negative number of the signal that ended it.
+    /// Waits until the program ends and returns its exit status, or the negative number of the signal that ended it.
     func ended() async throws -> Int32 {
         _ = await wait { _, status in status != nil }
         guard let status = state.withLock({ $0.status }) else {
@@ -151,7 +151,7 @@ final class Program: Sendable {
         return status
     }
 
-    /// Sends SIGTERM and waits for the program's end.
+    /// Sends SIGTERM and waits until the program has ended.
     @discardableResult
     func stop() async throws -> Int32 {
         signal(SIGTERM)

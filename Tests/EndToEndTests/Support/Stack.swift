@@ -124,7 +124,7 @@ final class Stack: Sendable {
         await Self.nextMillisecond()
     }
 
-    /// Returns in a later millisecond: push services' reports only remove registrations older than the push's.
+    /// Returns in a later millisecond: push services' reports only remove registrations older than the push.
     static func nextMillisecond() async {
         let now = milliseconds
         while milliseconds <= now { await Task.yield() }

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// A terminal of this user, in which somebody types.
+/// A pseudo-terminal of this user, in which a test types.
 final class Terminal {
     private let master: Int32
     private let slave: Int32
