@@ -53,7 +53,7 @@ public func fuzzMain(_ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMut
     return runDriver(&count, &arguments, testOneInput)
 }
 
-/// One run: libFuzzer looks it up by this name.
+/// Runs one input; libFuzzer looks this function up by its name.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     Target.chosen.run(Array(UnsafeBufferPointer(start: start, count: count)))

@@ -10,7 +10,7 @@ func fuzzJSON(_ input: [UInt8]) {
     let repaired = try? JSON.parse(
         input, maxBytes: bytesMax, maxDepth: depthMax, loneSurrogates: .replaced)
     guard let value else {
-        // Only lone surrogates make the difference. They are replaced, so the value can be written.
+        // Only lone surrogates can make the difference. They are replaced, so the value can be written.
         if let repaired { _ = rewritten(repaired) }
         return
     }
