@@ -61,7 +61,7 @@ package final class RunningProgram: @unchecked Sendable {  // why: used by one t
         self.output = output
     }
 
-    /// Ends the program, waits for its end and returns its output.
+    /// Ends the program, waits until it has exited and returns its output.
     @discardableResult
     package func stop() -> String {
         if !hasEnded { kill(child.processIdentifier, SIGTERM) }

@@ -36,7 +36,7 @@ package struct CertificateFiles: Sendable {
     }
 }
 
-/// A missing prerequisite of a test; the text says what to do about it.
+/// A missing prerequisite for a test; the text says what to do about it.
 package struct SetupFailure: Error, CustomStringConvertible {
     package let description: String
 

@@ -3,7 +3,7 @@ package import Network
 
 /// An HTTP/2 server over TLS on 127.0.0.1 that handles each request as a test says, and counts requests.
 ///
-/// Loop-confined.
+/// Confined to the loop.
 package final class ScriptedServer: ServerConnectionHandler {
     /// A request and where it arrived.
     package struct Incoming {
