@@ -1,7 +1,7 @@
 import HTTP2
 import Testing
 
-/// The example of the module's documentation, line by line.
+/// The example in the module's documentation, line by line.
 @Suite("Example of HTTP2", .timeLimit(.minutes(2)))
 struct ExampleTests {
     @Test("a session sends a request and receives its response")

@@ -53,7 +53,7 @@ struct InteroperabilityTests {
             let (output, status) = try await ExternalProgram.curl.run(arguments)
             #expect(status == 0, "\(output)")
             #expect(server.received.values.reduce(0, +) >= 1)
-            // During transfers that take a second, curl prints its progress meter in between.
+            // During transfers that take a second, curl prints its progress meter between the lines.
             let lines = output.split(whereSeparator: \.isNewline).map { $0.split(separator: " ") }
             let figures = lines.filter { (words: [Substring]) in words.count == 3 && words[0] == "200" }
             #expect(!figures.isEmpty, "\(output)")
