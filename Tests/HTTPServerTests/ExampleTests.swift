@@ -2,7 +2,7 @@ import HTTPServer
 import Network
 import Testing
 
-/// The example of the module's documentation, line by line.
+/// The example in the module's documentation, line by line.
 @Suite("Example of HTTPServer", .timeLimit(.minutes(2)))
 struct ExampleTests {
     @Test("a server answers the requests of its routes")

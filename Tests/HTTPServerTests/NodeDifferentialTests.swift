@@ -12,8 +12,8 @@ struct NodeDifferentialTests {
     enum Difference: Hashable {
         /// We refuse what Node accepts.
         case stricter
-        /// Node has a list of methods and refuses others. Here any token is a method, and a path without it gets 405:
-        /// the framing doesn't depend on it.
+        /// Node has a list of methods and refuses others. Here any token is a method, and one that the path lacks gets
+        /// 405: the framing doesn't depend on it.
         case methodUnknownToNode
         /// Node drops all input after a request with `Upgrade`. A server may ignore that field (RFC 9110, section 7.8);
         /// without a 101 the connection stays HTTP/1.1, and what follows is a request.

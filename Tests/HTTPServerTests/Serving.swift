@@ -115,7 +115,7 @@ func eventually(on loop: isolated EventLoop, _ condition: () -> Bool) async {
     while !condition() { await pause(.milliseconds(1), on: loop) }
 }
 
-/// Waits, for tests of slow clients.
+/// Waits for a while, in tests of slow clients.
 func pause(_ duration: Duration, on loop: isolated EventLoop) async {
     var timer: Timer?
     await withCheckedContinuation { continuation in
