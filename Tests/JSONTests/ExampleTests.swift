@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-/// The examples of the module's documentation, line by line.
+/// The examples in the module's documentation, line by line.
 @Suite("Examples of JSON", .timeLimit(.minutes(2)))
 struct ExampleTests {
     @Test("a text is parsed and its members are read")

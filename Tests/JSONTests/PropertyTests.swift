@@ -151,7 +151,7 @@ struct PropertyTests {
             case .success(let value):
                 accepted += 1
                 #expect(validated.failure == nil)
-                // Foundation rejects numbers out of a double's range.
+                // Foundation rejects numbers outside a double's range.
                 let isSame = foundation.map(value.isSame) ?? value.hasHugeNumber
                 #expect(isSame, "\(String(decoding: bytes, as: UTF8.self))")
                 #expect(try parse(value.encoded()) == value)
