@@ -144,7 +144,7 @@ private enum CheapClock {
         return step.tv_nsec
     }
 
-    /// Nanoseconds that it lags behind now.
+    /// Nanoseconds by which it lags behind the precise clock.
     private static var delay: Int {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
@@ -291,7 +291,7 @@ struct EventLoopTests {
         let early = await loop.run { loop in
             var early = 0
             for _ in 0..<20 {
-                // By the cheap clock, a whole tick is over as soon as it moves.
+                // By the cheap clock, a whole tick seems to be over as soon as that clock moves.
                 CheapClock.spin { $0 > tick * 3 / 4 }
                 let began = MonotonicTime.current
                 var timer: Timer?

@@ -1,7 +1,7 @@
 import Network
 import Testing
 
-/// The example of the module's documentation, line by line.
+/// The example in the module's documentation, line by line.
 @Suite("Example of Network", .timeLimit(.minutes(2)))
 struct ExampleTests {
     @Test("a loop runs code that waits for a timer")
