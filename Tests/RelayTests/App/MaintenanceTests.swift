@@ -131,7 +131,7 @@ struct MaintenanceTests {
         let maintenance = Maintenance(
             storage: storage, log: LogLines().log,
             clock: WallClock {
-                // In one expression, the compiler took six seconds to find the types.
+                // In one expression, the compiler took six seconds to infer the types.
                 let seconds: Int = minutes.withLock { $0 } * 60 + hours.withLock { $0.first ?? 0 } * 3_600
                 return EpochMilliseconds(seconds) * 1_000
             },

@@ -132,7 +132,7 @@ struct APNsHealthTests {
         health.fault("BadTopic", of: Self.target("b", TestKey.second))
         health.use(try Self.apps([stays]))
         #expect(health.fault() == Self.refused)
-        // The same app with another key is another app, so the response to the old key comes too late.
+        // The same app with another key is another app, so the response for the old key comes too late.
         health.use(try Self.apps([("a", Self.app(TestKey.second))]))
         health.fault(Self.refused, of: Self.target("a"))
         #expect(health.fault() == nil)

@@ -194,7 +194,7 @@ struct OutcomePolicyTests {
         }
         #expect(again.environment == .sandbox)
         #expect(step(accepted, again) == .sent(storeEnvironment: .sandbox))
-        // In an environment that no registration gave, it is nobody's fault.
+        // In an environment that no registration gave, the refusal isn't a fault.
         let elsewhere = OutcomePolicy.RetryLater(reason: reason.name, cause: .token)
         #expect(step(refused, again) == .retryLater(elsewhere))
     }

@@ -117,7 +117,7 @@ struct PushQueueTests {
             let rows = relay.pending
             #expect(rows.count == 2)
             #expect(rows.count { $0.lease == nil && $0.dueAt == 1_800_000_000_000 } == 1)
-            // The push in flight becomes due again if this process dies, but only after the possible clock difference.
+            // The push in flight becomes due again if this process dies, but only after the maximum clock difference.
             let held = try #require(rows.first { $0.lease != nil })
             #expect(held.dueAt > 1_800_000_000_000 + Bounds.clockSkewMax.inMilliseconds)
             #expect(rows.allSatisfy { $0.push.expiresAt == 1_800_086_400_000 && $0.push.attempts == 0 })
@@ -233,7 +233,7 @@ struct PushQueueTests {
                 queue.end(held.over(.sent, at: 1))
                 #expect(queue.figures.waiting == waiting)
             }
-            // What isn't stored doesn't wait.
+            // A push that isn't stored isn't counted as waiting.
             relay.storage.state.withLock { $0.devices = [] }
             _ = await queue.store([push], lease: nil)
             #expect(queue.figures.waiting == 0)

@@ -254,14 +254,14 @@ struct QueueClockTests {
             try await relay.withWorker { worker in
                 try await look(relay, worker)
                 relay.fill(["aa00", "cc00"], expiresIn: 1_000)
-                // This push expires by its own time.
+                // This push expires before the clock is set.
                 relay.fill(["bb00"], expiresIn: 400)
                 relay.pass(.milliseconds(500))
                 relay.time.withLock { $0 += Self.minutes40 }
                 try await look(relay, worker)
                 #expect(await sent(relay, "aa00") == 1)
                 #expect(await sent(relay, "bb00") == 0)
-                // A push that can't be sent now waits within its own time.
+                // A push that can't be sent now is due again before it expires.
                 let waiting = await eventually { relay.pending.first?.push.attempts == 2 }
                 #expect(waiting && relay.pending.map(\.push.deviceID) == ["device-2"])
                 let now = relay.time.withLock { $0 }

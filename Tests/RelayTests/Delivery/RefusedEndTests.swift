@@ -6,7 +6,7 @@ import Testing
 
 @testable import Relay
 
-/// Errors that don't pass by themselves.
+/// Errors that don't go away on their own.
 private let lasting: [StorageError] = [
     .refused(logDetail: "x"), .full(logDetail: "x"), .denied(logDetail: "x"), .corrupt(logDetail: "x"),
     .invalidValue(field: "x"), .internalFault(logDetail: "x"),

@@ -5,7 +5,7 @@ import Programs
 
 /// The files in docs/ that are generated from tables in the code, in whole or in part.
 ///
-/// `UPDATE_DOCS=1 swift test --filter DocumentTests` writes them again.
+/// `UPDATE_DOCS=1 swift test --filter DocumentTests` regenerates them.
 enum Documents {
     /// Whether the files are to be written rather than compared.
     static var isUpdating: Bool { getenv("UPDATE_DOCS") != nil }

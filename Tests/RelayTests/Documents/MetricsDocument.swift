@@ -13,7 +13,7 @@ enum MetricsDocument {
     /// Whether every Prometheus client library has the metric.
     private static func isStandard(_ metric: Metric) -> Bool { metric.name.hasPrefix("process_") }
 
-    /// The metric's kind that its name stands for according to the introduction.
+    /// The kind of metric that a name indicates, according to the introduction.
     static func kind(of name: String) -> Metric.Kind {
         if name.hasSuffix("_total") { return .counter }
         return name.hasSuffix("_duration_seconds") ? .histogram : .gauge

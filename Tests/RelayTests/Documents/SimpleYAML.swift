@@ -1,9 +1,9 @@
 import JSON
 
-/// Parses the subset of YAML that docs/reference/openapi.yaml uses, and refuses any other.
+/// Parses the subset of YAML that docs/reference/openapi.yaml uses, and refuses anything else.
 ///
-/// Block mappings and sequences, flow sequences of plain scalars, the empty mapping `{}`, and scalars on one line: plain,
-/// or in quotation marks without escapes. Plain `true`, `false` and integers have their type.
+/// Block mappings and sequences, flow sequences of plain scalars, the empty mapping `{}`, and scalars on one line:
+/// plain, or in quotation marks without escapes. Plain `true`, `false` and integers aren't read as strings.
 struct SimpleYAML {
     /// Input that the parser didn't understand, and its place.
     struct Fault: Error, CustomStringConvertible {

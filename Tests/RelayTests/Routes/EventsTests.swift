@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Batches of events", .timeLimit(.minutes(2)))
 struct EventsTests {
-    /// An event with further members.
+    /// An event with additional members.
     private static func event(_ members: JSON.Value = [:]) -> JSON.Value {
         var object: JSON.Object = .init()
         object["eventType"] = "complete"

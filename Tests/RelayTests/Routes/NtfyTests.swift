@@ -72,7 +72,7 @@ struct NtfyTests {
     @Test("JSON goes to the root, as Uptime Kuma and Apprise send it")
     func json() async throws {
         try await RelayFixture.withSender { relay, token in
-            // Uptime Kuma's, by server/notification-providers/ntfy.js.
+            // What Uptime Kuma's server/notification-providers/ntfy.js sends.
             let kuma = #"""
                 {"topic":"Uptime","message":"connect ECONNREFUSED","priority":4,"title":"Web Down [Uptime-Kuma]",
                 "tags":["red_circle"],"actions":[{"action":"view","label":"Open Web","url":"https://example.org"}]}

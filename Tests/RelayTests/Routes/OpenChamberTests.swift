@@ -242,7 +242,7 @@ struct OpenChamberTests {
             #expect(await server.send(relay, tokens).status == 400)
             let most = await server.send(relay, [Self.first] + tokens.prefix(99))
             #expect(most.status == 200 && most.json["results"]?.array?.count == 100)
-            // As long as APNs tokens may be.
+            // Tokens of the maximum length for APNs.
             let long = (100..<200).map { String(repeating: "ab", count: 78) + "0" + String($0) }
             let longest = await server.send(relay, long)
             #expect(longest.status == 200 && longest.json["results"]?.array?.count == 100)

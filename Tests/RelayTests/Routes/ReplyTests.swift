@@ -139,7 +139,7 @@ struct ReplyTests {
             #expect(answers.count == 8)
             for answer in answers { #expect(answer["reply"]?["action"]?.string?.hasPrefix("evt_") == true) }
             let polls = relay.storage.state.withLock(\.acknowledgementReads).dropFirst(reads)
-            // Each wait looks once by itself for its own event.
+            // Each wait looks once on its own for its event.
             #expect(polls.filter { $0 == 2 }.count >= 1 && polls.filter { $0 == 1 }.count >= 8)
             #expect(polls.allSatisfy { $0 <= 2 })
         }

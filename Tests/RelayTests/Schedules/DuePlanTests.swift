@@ -44,7 +44,7 @@ struct DuePlanTests {
             try plan(daily, nextAt: "2027-06-02 12:00", at: "2027-06-02 12:01")
                 == expected(
                     send: "2027-06-02 12:00", next: "2027-06-03 06:00", zones: ["America/New_York"]))
-        // Two zones with the same offset get it together.
+        // Two zones with the same offset share an occurrence.
         #expect(
             try plan(
                 daily, zones: ["Europe/Berlin", "Europe/Paris"], nextAt: "2027-06-02 06:00",

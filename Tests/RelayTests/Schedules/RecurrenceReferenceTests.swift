@@ -64,7 +64,7 @@ struct RecurrenceReferenceTests {
                 (0..<Int.random(in: 1...4, using: &random)).map { _ in
                     Int.random(in: 0..<96, using: &random) * 15
                 })
-            // When most clocks change.
+            // Times at which most clocks change.
             minutes.insert([0, 30, 60, 120, 150, 180][index % 6])
             let days = Set((0..<3).map { _ in Int.random(in: 25...31, using: &random) })
             rules.append(

@@ -372,7 +372,7 @@ extension RelayFixture {
 }
 
 extension JSON.Value {
-    /// The object with further members, which replace its own.
+    /// The object with the given members, which replace its own.
     fileprivate func adding(_ members: JSON.Value) -> JSON.Value {
         var object = self.object ?? JSON.Object()
         for member in members.object?.members ?? [] { object[member.name] = member.value }

@@ -10,7 +10,7 @@ import Testing
 struct RepeatTests {
     private static let minute: JSON.Value = ["every": 60, "for": 600]
 
-    /// Sends a permission that repeats every minute, with further members.
+    /// Sends a permission that repeats every minute, with additional members.
     private static func ask(
         _ relay: RelayFixture, _ id: String = "evt_1", _ members: JSON.Value = [:]
     ) async -> JSON.Value {

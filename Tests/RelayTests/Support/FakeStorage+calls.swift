@@ -34,7 +34,7 @@ extension FakeStorage {
         return try await memory.countDevices(limit: limit)
     }
 
-    /// SQLite has no locks, so these are invented.
+    /// SQLite has no locks to remove, so the results are invented.
     func pruneLocks(
         after start: String, limit: Int
     ) async throws(StorageError) -> (removed: Int, next: String?) {
@@ -143,7 +143,7 @@ extension FakeStorage {
         return try await memory.take(wanted, under: key)
     }
 
-    /// The row after each step has the time of the step's number.
+    /// After each step, the next row's time is the step's number.
     func prune(
         _ table: ExpiringTable, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
     ) async throws(StorageError) -> Pruning {

@@ -12,9 +12,9 @@ final class FakeStorage: SQLStorage {
         var agentGate: Gate?
         /// The ends passed to calls that end schedules, including failed calls.
         var scheduleEnds: [ScheduleEnd] = []
-        /// Errors of the next calls to `settle` a schedule, one each.
+        /// Errors for the next calls to `settle` a schedule, one per call.
         var scheduleFailures: [StorageError] = []
-        /// Errors of the next calls to `create` a schedule, one each.
+        /// Errors for the next calls to `create` a schedule, one per call.
         var createFailures: [StorageError] = []
         /// Number of calls to `nextScheduleDue`.
         var scheduleLooks = 0
@@ -28,7 +28,7 @@ final class FakeStorage: SQLStorage {
         var deliveryReads = 0
         /// Number of calls to `countSent`.
         var sentCounts = 0
-        /// Error of every call to `countDevices` until it is reset.
+        /// Error for every call to `countDevices` until it is reset.
         var countFailure: StorageError?
         /// Number of calls to `countDevices`.
         var deviceCounts = 0
@@ -38,20 +38,20 @@ final class FakeStorage: SQLStorage {
         var clockAhead: EpochMilliseconds?
         /// Number of calls to `claim`.
         var claims = 0
-        /// Error of every call until it is reset.
+        /// Error for every call until it is reset.
         var failure: StorageError?
-        /// Errors of the next calls to `append`, one each.
+        /// Errors for the next calls to `append`, one per call.
         var appendFailures: [StorageError] = []
-        /// Errors of the next calls to `complete`, one each.
+        /// Errors for the next calls to `complete`, one per call.
         var completeFailures: [StorageError] = []
         /// Sizes of the batches in calls to `append`, including failed calls.
         var batches: [Int] = []
         var isClosed = false
-        /// Number of expired rows that `prune` still finds, besides those of the history.
+        /// Number of expired rows that `prune` still finds, besides those in the history.
         var expired: [ExpiringTable: Int] = [:]
         /// The steps passed to `prune`, including failed calls.
         var prunes: [PruneRound.Step] = []
-        /// Errors of the next calls to `enqueue` and `settle`, one each.
+        /// Errors for the next calls to `enqueue` and `settle`, one per call.
         var queueFailures: [StorageError] = []
         /// The scopes passed to calls to `claimPushes`.
         var claimScopes: [ClaimScope] = []
@@ -62,9 +62,9 @@ final class FakeStorage: SQLStorage {
         var claimGate: Gate?
         var enqueueGate: Gate?
         var removeGate: Gate?
-        /// Errors of the next calls to `nextPushDue`, one each.
+        /// Errors for the next calls to `nextPushDue`, one per call.
         var dueFailures: [StorageError] = []
-        /// Errors of the next calls to `pushes`, one each.
+        /// Errors for the next calls to `pushes`, one per call.
         var listFailures: [StorageError] = []
         /// Sizes of the batches in calls to `settle`, including failed calls.
         var settled: [Int] = []
@@ -74,17 +74,17 @@ final class FakeStorage: SQLStorage {
         var losesConfirmation = false
         /// The number of ends in one call above which the call takes too long.
         var settlementsMax = Int.max
-        /// Error of every call that writes to the delivery log, until it is reset.
+        /// Error for every call that writes to the delivery log, until it is reset.
         var logFailure: StorageError?
-        /// Errors of calls that write a log row, by the row's ID.
+        /// Errors for calls that write a log row, by the row's ID.
         var refusedRows: [String: StorageError] = [:]
-        /// Errors of calls that end a push, by the push's ID.
+        /// Errors for calls that end a push, by the push's ID.
         var refusedEnds: [String: StorageError] = [:]
-        /// Error of every call to `settle`, until it is reset.
+        /// Error for every call to `settle`, until it is reset.
         var settleFailure: StorageError?
         /// For each call to `remove`, how many pushes were waiting for the device.
         var pendingAtRemoval: [Int] = []
-        /// Error of every call that writes, until it is reset.
+        /// Error for every call that writes, until it is reset.
         var writeFailure: StorageError?
         /// Number of calls to `tryWriting`.
         var trials = 0
@@ -96,11 +96,11 @@ final class FakeStorage: SQLStorage {
         var historyBatches: [Int] = []
         /// Where calls to `add` wait before they begin.
         var historyGate: Gate?
-        /// Errors of the next calls to `add`, one each.
+        /// Errors for the next calls to `add`, one per call.
         var historyFailures: [StorageError] = []
         /// Number of events in each call to `acknowledgements`, including failed calls.
         var acknowledgementReads: [Int] = []
-        /// Errors of every call to `prune`, by table, until they are reset.
+        /// Errors for every call to `prune`, by table, until they are reset.
         var pruneFailures: [ExpiringTable: StorageError] = [:]
     }
 
@@ -156,7 +156,7 @@ final class FakeStorage: SQLStorage {
         try result.get()
     }
 
-    /// A device under a key, as if it had been registered at a time; an existing device if there is one.
+    /// Adds a device as if it had been registered at a time, unless the key has it already; returns the device.
     @discardableResult
     func add(
         _ token: String, under key: SecretKey, bundle: String = "org.example.app",

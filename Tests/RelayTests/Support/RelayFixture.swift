@@ -193,7 +193,7 @@ struct RelayFixture: Sendable {
         await answer(Request(method: .post, target: path, body: body.encoded()))
     }
 
-    /// Posts an event under the fixture's secret, with further members.
+    /// Posts an event under the fixture's secret, with additional members.
     func event(_ members: JSON.Value = [:]) async -> Response {
         var object: JSON.Object = .init()
         object["secret"] = .string(Self.secret)

@@ -14,7 +14,7 @@ struct Browser {
 
     var endpoint = "https://updates.push.services.mozilla.com/wpush/v2/one"
     var page: String?
-    /// Further members of the registration.
+    /// Additional members of the registration.
     var members: JSON.Value = [:]
 
     /// The keys of a relay with Web Push.
