@@ -3,7 +3,7 @@ import Testing
 
 private let minutes40: EpochMilliseconds = 40 * 60 * 1_000
 
-/// Cases with times written while a clock was ahead that has been set since.
+/// Cases with times that were written while a clock was ahead, before it was set.
 extension ContractCase {
     static let clocks: [ContractCase] = [
         ContractCase(open: "pushes due too late are found, leased ones separately, and made due") {

@@ -75,7 +75,7 @@ package protocol ContractDatabase: Sendable {
     /// Opens the database as the program does, and brings its schema up to date.
     func open() async throws(StorageError) -> any Storage
 
-    /// Opens the database as a command does that must not change anything.
+    /// Opens the database like a command that must not change anything.
     func openReadOnly() async throws(StorageError) -> any Storage
 
     /// Opens the database with room for only about a hundred kilobytes; nil if the driver has no such limit.
@@ -93,7 +93,7 @@ package protocol ContractDatabase: Sendable {
     /// The number of rows in a table.
     func count(of table: String) async throws -> Int
 
-    /// Makes the delivery log refuse all new rows, or those of one session, with an error that doesn't pass by itself.
+    /// Makes the delivery log refuse all new rows, or those of one session, with an error that isn't transient.
     func refuseLogRows(ofSession session: String?) async throws
 
     /// Removes the database.

@@ -79,7 +79,7 @@ package final class CuttingProxy: @unchecked Sendable {
     /// Closes every connection and refuses new ones, like a server that is down.
     package func refuse() { order { $0.mode = .refuse } }
 
-    /// Closes the connection that brings the chunk after `chunks` others in a direction; that chunk is lost.
+    /// Closes the connection that carries the chunk after `chunks` others in a direction; that chunk is lost.
     ///
     /// - Parameter isRefusing: Whether new connections are refused from then on, until ``pass()``.
     package func cut(_ direction: Direction, after chunks: Int, refusing isRefusing: Bool = false) {

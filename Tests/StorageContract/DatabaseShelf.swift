@@ -7,7 +7,7 @@ package protocol ClearableDatabase: ContractDatabase {
     func clear() async throws
 }
 
-/// Keeps databases for further contract cases, because creating one takes longer than most cases.
+/// Keeps databases for later contract cases, because creating one takes longer than most cases.
 ///
 /// It keeps as many databases as cases run at the same time. Only cases that need just an open storage share them, each
 /// with empty tables; such cases can't change anything else. A suite trait, it removes the databases at the end.

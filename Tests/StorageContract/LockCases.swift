@@ -121,7 +121,7 @@ extension ServerCase {
                 _ = try holder.execute(
                     "UPDATE event_receipt SET answer = ? WHERE secret_hash = ? AND event_id = ?",
                     [.blob([7]), .hash(old.primary), .text(eventID)])
-                // The claim finds that the lease is over without an answer, and waits for the row to take it.
+                // The claim finds that the lease is over without an answer, and waits to take over the row.
                 let next = Samples.claim(eventID, under: key, at: Samples.time + 2_000)
                 async let claimed = storage.claim(next)
                 try await untilWaiting(1, database)
@@ -142,7 +142,7 @@ extension ServerCase {
         }
     }
 
-    /// Waits until so many sessions wait for a row, or until something else holds; at most half a minute.
+    /// Waits for at most half a minute until this many sessions wait for a row, or until another condition holds.
     private static func untilWaiting(
         _ count: Int, _ database: any ServerDatabase, or isDone: () async throws -> Bool = { false }
     ) async throws {

@@ -153,7 +153,7 @@ extension ContractCase {
             let other = try await storage.registered("bb", Peppered.before)
             let pushes = [Samples.pending(dropped), Samples.pending(kept), Samples.pending(other)]
             _ = try await storage.enqueue(pushes, lease: nil, limitPerSecret: 9)
-            // A registration and an event do this.
+            // A registration merges the rows, as an event would.
             try await storage.register(Samples.registration("cc"), Peppered.after)
             let claimed = try await storage.claimed(Samples.lease())
             let devices = Dictionary(

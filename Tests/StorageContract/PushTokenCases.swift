@@ -265,7 +265,7 @@ extension ContractCase {
             let device = try #require(try await storage.devices(of: keys[0]).first)
             #expect(try await storage.remove(device, ifNotUpdatedAfter: .max, at: Samples.time))
             #expect(try await storage.activities(keys[0]).map(\.token) == ["old"])
-            // Any of the tables leads from a hash's prefix to the hash.
+            // The hash can be found by its prefix through any of the tables.
             let prefix = try #require(SecretHashPrefix(keys[0].primary.hex))
             #expect(
                 try await storage.hashes(beginningWith: prefix, in: .everyTable, limit: 9)

@@ -77,7 +77,7 @@ extension ContractCase {
 }
 
 extension Storage {
-    /// Stores as many pushes for each of several secrets in one part of the queue; returns the secrets' hashes.
+    /// Stores a number of pushes for each of several secrets in one part of the queue; returns the secrets' hashes.
     @discardableResult
     fileprivate func fill(
         _ secrets: Int, inBucket bucket: Int, with count: Int, later delay: EpochMilliseconds = 0

@@ -2,12 +2,12 @@ package import Storage
 import Testing
 
 extension Storage {
-    /// Unregisters a device at a time that doesn't matter.
+    /// Unregisters a device at an arbitrary time.
     package func unregister(token: String, under key: SecretKey) async throws(StorageError) -> Bool {
         try await unregister(token: token, under: key, at: Samples.time)
     }
 
-    /// Removes a device at a time that doesn't matter.
+    /// Removes a device at an arbitrary time.
     package func remove(
         _ device: Device, ifNotUpdatedAfter time: EpochMilliseconds
     ) async throws(StorageError) -> Bool {

@@ -128,7 +128,7 @@ extension ContractCase {
         },
     ]
 
-    /// Appends to the log until no further row fits.
+    /// Appends to the log until no more rows fit.
     static func fill(_ storage: any Storage, _ key: SecretKey) async throws {
         // Many small rows: a row that needs two pages is refused while another could still find the page that it needs.
         for bytes in [200] + Array(repeating: 0, count: 20) {

@@ -62,7 +62,7 @@ extension ContractCase {
             let key = Samples.key("secret")
             try await storage.register(Samples.registration("aa"), key)
             let read = try #require(try await storage.devices(of: key).first)
-            // By a relay whose clock is behind, and in the same millisecond.
+            // Registered by a relay whose clock is behind, and in the same millisecond.
             for time in [Samples.time - 60_000, Samples.time] {
                 try await storage.register(Samples.registration("aa", at: time), key)
                 #expect(try await !storage.remove(read, ifNotUpdatedAfter: read.updatedAt))

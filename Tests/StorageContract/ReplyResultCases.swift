@@ -75,7 +75,7 @@ extension ContractCase {
             database async throws in
             try await withWriters(of: database) { storages async throws in
                 let event = try await event("event", of: Samples.key("secret"), in: storages[0])
-                // Nil for replies; the results of reports, in any order.
+                // Nil for each reply and the result of each report, in any order.
                 let results = try await concurrently(40) { index -> AcknowledgementResult? in
                     let storage = storages[index % storages.count]
                     guard !index.isMultiple(of: 4) else {

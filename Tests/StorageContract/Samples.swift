@@ -184,7 +184,7 @@ extension Storage {
         try await devices(of: key).map(\.token)
     }
 
-    /// The last agent use of a secret, without its deliveries.
+    /// The last use of a secret by an agent, without its deliveries.
     package func agentUse(of key: SecretKey) async throws(StorageError) -> AgentUse? {
         try await agentUse(of: key, deliveries: 0).use
     }

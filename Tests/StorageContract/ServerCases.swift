@@ -121,7 +121,7 @@ extension ServerCase {
                 for index in 0..<40 {
                     let token = "token \(lane) \(index)"
                     do throws(StorageError) {
-                        // One attempt more than the storage makes by itself, as by a client of the relay.
+                        // One attempt more than the storage makes on its own, as if a client of the relay retried.
                         try await storage.register(Samples.registration(token), key)
                         answered.append(token)
                     } catch {

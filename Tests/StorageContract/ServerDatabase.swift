@@ -68,7 +68,7 @@ extension ServerDatabase {
         try await ServerStorage<Connection>.open(location, options: .patient)
     }
 
-    /// Opens the database as a command does that must not change anything.
+    /// Opens the database like a command that must not change anything.
     package func openReadOnly() async throws(StorageError) -> any Storage {
         var options = ServerOptions()
         options.access = .readOnly
@@ -93,7 +93,7 @@ extension ServerDatabase {
         for statement in statements { try connection.run(statement) }
     }
 
-    /// In any order, since no table refers to another.
+    /// Clears the tables in any order, since none refers to another.
     package func clear() async throws {
         let connection = try connect()
         let tables = try connection.texts(

@@ -1,7 +1,7 @@
 import Storage
 import Testing
 
-/// More rows than any case has, at which reading ends if a page repeats.
+/// More rows than any case has; reading stops at this number if a page repeats.
 private let rowsMax = 100
 
 extension Storage {

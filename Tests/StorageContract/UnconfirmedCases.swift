@@ -58,7 +58,7 @@ extension ServerCase {
             options.connectionsMax = 1
             options.callTimeout = .seconds(2)
             let storage = try await database.open(options, through: proxy.port)
-            // As many rows as fit one statement, which is a transaction by itself.
+            // As many rows as fit one statement, which is a transaction of its own.
             for count in [1, 4] {
                 let key = Samples.key("secret \(count)")
                 let rows = (0..<count).map { Samples.delivery(key, at: Samples.time + Int64($0)) }
