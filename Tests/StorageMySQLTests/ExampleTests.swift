@@ -3,7 +3,7 @@ import StorageContract
 import StorageMySQL
 import Testing
 
-/// The example of the module's documentation, line by line.
+/// The example in the module's documentation, line by line.
 @Suite("Example of StorageMySQL", MySQLServer.isThere, .timeLimit(.minutes(2)))
 struct ExampleTests {
     @Test("a database is opened and its schema created")

@@ -13,7 +13,7 @@ import Testing
     .serialized, .timeLimit(.minutes(2)), .ownThread)
 struct GaleraTests {
     /// How long registrations may fail after a node is lost, with Galera's own defaults: the cluster takes 5 s to
-    /// decide that a silent node is gone, and a call its own 5 s.
+    /// decide that a silent node is gone, and a call has its own limit of 5 s.
     private static let outageMax: Duration = .seconds(15)
 
     /// The result of one registration.

@@ -154,7 +154,7 @@ struct MySQLDatabase: ServerDatabase {
     private static let lastLookAtLocks = Guarded(ContinuousClock.now)
 
     func refuseLogRows(ofSession session: String?) async throws {
-        // The error of a missing right, which this account can't lose: ER_TABLEACCESS_DENIED_ERROR.
+        // The error for a missing right, which this account can't lose: ER_TABLEACCESS_DENIED_ERROR.
         let signal = "SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1142, MESSAGE_TEXT = 'refused'"
         let condition = session.map { "NEW.session_id = '\($0)'" } ?? "true"
         try connect().run(

@@ -10,7 +10,7 @@ struct MySQLServer: Sendable, CustomTestStringConvertible {
     /// The URL of an administrator's account; nil if the server wasn't started.
     let url: String?
 
-    /// The server that most tests use; its sessions start with other settings than the relay needs.
+    /// The server that most tests use; its sessions start with settings other than the relay needs.
     static let mariadb = MySQLServer("MariaDB", "RELAY_TEST_MYSQL_URL")
     static let mysql97 = MySQLServer("MySQL 9.7", "RELAY_TEST_MYSQL97_URL")
     /// The servers that were started.
@@ -38,7 +38,7 @@ struct MySQLServer: Sendable, CustomTestStringConvertible {
     /// than most tests.
     var encryption: String { "?ssl-mode=verify-ca&ssl-ca=\(Self.certificates)/ca.pem" }
 
-    /// The requirement of a suite, and the message if it isn't met.
+    /// The requirement for a suite, and the message if it isn't met.
     static let isThere: ConditionTrait = .enabled(
         if: mariadb.url != nil, "no MariaDB: Tests/Support/databases run swift test runs these tests")
 
