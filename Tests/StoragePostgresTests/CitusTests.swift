@@ -13,7 +13,7 @@ struct CitusTests {
     private static let citus = "?options=-c%20citus.shard_count%3D32"
     private let keys = (0..<20).map { Samples.key("secret \($0)") }
 
-    /// Calls `body` with a storage on a sharded server, which by default is recognized as Citus.
+    /// Calls `body` with a storage on a sharded server, which by default is recognised as Citus.
     private func withStorage<Result>(
         _ query: String = citus,
         _ body: (ServerStorage<ShardedConnection>, ShardedServer) async throws -> Result
@@ -170,7 +170,7 @@ struct CitusTests {
 
     @Test("Log rows that an engine stored in part, before the connection was lost, are completed")
     func partialAppend() async throws {
-        // As Vitess may do; the server isn't recognized as Citus.
+        // As Vitess may do; the server isn't recognised as Citus.
         try await withStorage("") { storage, server in
             let rows = (0..<4).map { Samples.delivery(keys[0], at: Samples.time - Int64($0)) }
             server.faults.withLock { $0.storesInPart = true }

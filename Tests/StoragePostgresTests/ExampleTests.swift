@@ -3,7 +3,7 @@ import StorageContract
 import StoragePostgres
 import Testing
 
-/// The example of the module's documentation, line by line.
+/// The example in the module's documentation, line by line.
 @Suite(
     "Example of StoragePostgres", .enabled(if: PostgresServer.url != nil, PostgresServer.leftOut),
     .timeLimit(.minutes(2)))

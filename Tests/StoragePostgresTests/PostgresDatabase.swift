@@ -21,11 +21,11 @@ struct PostgresServer: Sendable {
     /// The administrator's URL of the server that most tests use.
     static var url: String? { postgres15.url }
 
-    /// The message of a suite that is skipped.
+    /// The message for a suite that is skipped.
     static let leftOut: Comment =
         "left out: RELAY_TEST_POSTGRES_URL names no server; Tests/Support/databases run swift test starts one"
 
-    /// The administrator's URL with another database, further keys, and another port if given.
+    /// The administrator's URL with another database, additional keys, and another port if given.
     static func url(
         database: String, query: String = "", port: UInt16? = nil, on server: PostgresServer = postgres15
     ) throws -> String {
@@ -75,7 +75,7 @@ struct PostgresDatabase: ServerDatabase {
         "default_transaction_isolation = 'serializable'", "default_transaction_deferrable = on",
     ]
 
-    /// - Parameter isOdd: Whether its sessions start with other settings than the relay needs.
+    /// - Parameter isOdd: Whether its sessions start with settings other than the relay needs.
     init(
         adopted: Bool = false, query: String = "", isOdd: Bool = false,
         on server: PostgresServer = .postgres15
@@ -135,7 +135,7 @@ struct PostgresDatabase: ServerDatabase {
 
     func refuseLogRows(ofSession session: String?) async throws {
         let connection = try connect()
-        // The error of a missing right, which this account can't lose: 42501.
+        // The error for a missing right, which this account can't lose: 42501.
         try connection.run(
             """
             CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
