@@ -42,7 +42,7 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
     /// The available engines: SQLite always, the others if the tests' scripts started them.
     static let available = allCases.filter { $0 == .sqlite || $0.administratorURL != nil }
 
-    /// The requirement of a test that copies between all drivers.
+    /// The requirement for a test that copies between all drivers.
     static let allThere: ConditionTrait = .enabled(
         if: available.count >= 3,
         "no PostgreSQL or no MariaDB: Tests/Support/databases run swift test runs these tests")
