@@ -4,7 +4,7 @@ import Network
 import Testing
 import WebPush
 
-/// The example of the module's documentation, line by line.
+/// The example in the module's documentation, line by line.
 @Suite("Example of WebPush", .timeLimit(.minutes(2)))
 struct ExampleTests {
     @Test("a sender sends a push")

@@ -53,7 +53,7 @@ struct SenderTests {
                 tokens: VAPIDTokenSource(subject: try VAPIDSubject("mailto:push@example.com")),
                 hosts: try HostRule(more: ["localhost:\(port)"]), on: loop, settings: settings)
             let push = try Service.push(to: "https://localhost:\(port)/push")
-            // Until the server listens.
+            // Repeats until the server listens.
             while await sender.send(push) != .accepted {}
             let outcomes = await sender.send(Array(repeating: push, count: 1_000), on: loop)
             #expect(outcomes.filter { $0 == .accepted }.count == 1_000)

@@ -33,7 +33,7 @@ struct Service {
     ) throws -> Sender {
         var settings = SenderSettings()
         settings.caFile = caFile
-        // The machine may be slow; tests of deadlines set shorter ones.
+        // The machine may be slow; tests for deadlines set a shorter timeout.
         settings.pushTimeout = .seconds(60)
         settings.connectTimeout = .seconds(30)
         change(&settings)
