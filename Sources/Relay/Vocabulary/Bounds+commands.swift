@@ -2,14 +2,14 @@
 extension Bounds {
     // MARK: relay health
 
-    /// Timeout of the whole request: connecting, TLS, and the first bytes of the response.
+    /// Timeout for the whole request: connecting, TLS, and the first bytes of the response.
     static let healthDeadline: Duration = .seconds(3)
 
     // MARK: relay check
 
-    /// Timeout of all checks; checks without a result by then are reported as too slow.
+    /// Timeout for all checks together; those without a result by then are reported as too slow.
     static let checkDeadline: Duration = .seconds(60)
-    /// Timeout of each step (a connection, a push, a database call), unless a setting is shorter.
+    /// Timeout for each step (a connection, a push, a database call), unless a setting specifies a shorter one.
     static let checkStepDeadline: Duration = .seconds(10)
     /// Maximum keys tested per environment.
     static let checkKeysMax = 20
@@ -31,12 +31,12 @@ extension Bounds {
     static let checkDiskBytesMin: Int64 = 16 * 1_048_576
     /// Free bytes on a file's disk below which `relay check` warns.
     static let checkDiskBytesNoticed: Int64 = 512 * 1_048_576
-    /// Days before a certificate's expiry from which `relay check` warns.
+    /// How many days before a certificate expires `relay check` begins to warn.
     static let checkCertificateDaysNoticed: Int64 = 21
 
     // MARK: relay send
 
-    /// Timeout from resolving the relay's name to the end of its response; exceeds the longest event.
+    /// Timeout from resolving the relay's name to the end of its response; exceeds the longest event deadline.
     static let sendDeadline: Duration = .seconds(320)
     /// Maximum size of a relay's response that a command reads, in bytes.
     static let commandAnswerBytesMax = 1 << 20
@@ -51,7 +51,7 @@ extension Bounds {
     static let rowsShownMax = 10_000
     /// How often a followed log is polled.
     static let followInterval: Duration = .seconds(1)
-    /// Maximum pages of new rows in one poll; further rows are skipped.
+    /// Maximum pages of new rows in one poll; any more rows are skipped.
     static let followPagesMax = 20
     /// The default number of days that `relay stats` counts.
     static let statsDaysDefault = 7
@@ -59,7 +59,7 @@ extension Bounds {
     static let statsDaysMax = 400
     /// Delivery log rows counted per statement.
     static let statsRowsPerStep = 10_000
-    /// Maximum distinct failure reasons counted per day; further ones are counted together.
+    /// Maximum distinct failure reasons counted per day; all others are counted together.
     static let statsReasonsMax = 100
     /// Maximum failure reasons shown in a day's line.
     static let statsReasonsShown = 3
@@ -73,6 +73,6 @@ extension Bounds {
     static let commandLockTimeout: Duration = .milliseconds(300)
     /// Rows of each table removed per transaction when a secret is revoked.
     static let revokeRowsPerStep = 500
-    /// Timeout of a change that a command requests from the running relay.
+    /// Timeout for a change that a command requests from the running relay.
     static let relayChangeDeadline: Duration = .seconds(60)
 }

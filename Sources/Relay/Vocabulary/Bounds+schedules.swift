@@ -4,7 +4,7 @@ import Storage
 extension Bounds {
     // MARK: Rules of schedules
 
-    /// The shortest time between two times of day of a recurrence, in minutes.
+    /// The minimum interval between two times of day in a recurrence, in minutes.
     static let scheduleMinutesMin = 15
     /// How far ahead a notification can be scheduled, in seconds: a leap year.
     static let scheduleSecondsMax = 366 * 86_400
@@ -41,7 +41,7 @@ extension Bounds {
 
     // MARK: Sending what is scheduled
 
-    /// How often to look for schedules that other processes left when nothing is known to become due.
+    /// How often to look for schedules left by other processes while nothing is known to become due.
     static let schedulePollInterval: Duration = .seconds(10)
     /// The minimum time between two polls for schedules, so that rows due at about the same time share a claim.
     static let scheduleLookPause: Duration = .milliseconds(20)
@@ -98,7 +98,7 @@ extension Bounds {
     static let activityEndTimeToLive: Duration = .seconds(4 * 3_600)
     /// Maximum devices whose activity starts are counted across registrations.
     static let activityStartDevicesMax = 10_000
-    /// Maximum sessions whose newest state is waiting for its turn; states of further sessions are dropped.
+    /// Maximum sessions whose newest state is waiting for its turn; states of all other sessions are dropped.
     static let activityStatesHeldMax = 10_000
 
     // MARK: Replies
@@ -117,7 +117,7 @@ extension Bounds {
     static let replyWaitSecondsMax = 50
     /// Maximum concurrent waits for replies and results per secret.
     static let replyWaitsPerSecretMax = 16
-    /// Maximum concurrent waits of all kinds per process, and so connections that aren't closed to make room.
+    /// Maximum concurrent waits of all kinds per process, and thus of connections that aren't closed to make room.
     static let replyWaitsMax = 1_024
     /// `Retry-After`, in seconds, for a wait beyond a secret's maximum.
     static let replyWaitRetryAfterSeconds = 5
@@ -146,7 +146,7 @@ extension Bounds {
     /// How often to query for replies that arrived at other relays while a client is waiting.
     static let replyPollInterval: Duration = .seconds(1)
 
-    /// Maximum pushes per hour that remove notifications from one device of an app.
+    /// Maximum pushes per hour that remove notifications from one of an app's devices.
     ///
     /// Apple's "Pushing background updates to your app" advises at most two or three background notifications per hour.
     static let clearsPerDevicePerHour = 3

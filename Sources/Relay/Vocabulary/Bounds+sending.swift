@@ -13,15 +13,15 @@ extension Bounds {
     static let dueCheckInterval: Duration = .seconds(60)
     /// Maximum pushes, or schedules, whose wrong due time is corrected per step.
     static let dueCheckRowsPerStep = 500
-    /// How long after the clock is set forward the expiry of earlier pushes is extended by that step.
+    /// For this long after the clock is set forward, pushes stored before that expire later by the same amount.
     static let clockStepMemory: Duration = .seconds(3_600)
-    /// Maximum leases renewed when the clock is set forward; pushes under further leases may be sent twice.
+    /// Maximum leases renewed when the clock is set forward; pushes under any other leases may be sent twice.
     static let leasesRenewedMax = 50_000
-    /// How long a destination that rejects the provider token rests before one stored push probes it.
+    /// How long no stored push is sent to an app after APNs rejects its provider token; then one is sent as a probe.
     static let tokenRefusedRest: Duration = .seconds(1)
     /// The part of an event's time reserved for storing pushes without an outcome, at most a tenth of the event's time.
     static let enqueueReserve: Duration = .milliseconds(500)
-    /// Maximum stored pushes in flight while there is nothing else to send; half of them to one destination alone.
+    /// Maximum stored pushes in flight while there is nothing else to send; a single destination gets at most half.
     static let retriesInFlightMax = 1_024
     /// Maximum stored pushes started together; the next ones start after ``retriesPause``.
     static let retriesAtOnceMax = 48
@@ -53,7 +53,7 @@ extension Bounds {
     static let retryWaitMax: Duration = .seconds(5)
     /// How long a queued push waits for the end of quiet hours before its device's preferences are checked again.
     static let queuedQuietLook: Duration = .seconds(600)
-    /// How often to poll the queue for pushes that other processes left when nothing is known to become due.
+    /// How often to poll the queue for pushes left by other processes while nothing is known to become due.
     static let retryPollInterval: Duration = .seconds(5)
     /// The minimum pause after measuring the queue, as a multiple of the measurement's duration.
     static let queueMeasureRest = 20
@@ -67,11 +67,11 @@ extension Bounds {
     ///
     /// This keeps leases from expiring before their pushes' ends are written.
     static let endsUnwrittenMax = 2_048
-    /// Maximum ends of stored pushes in one transaction; reduced after one took too long.
+    /// Maximum ends of stored pushes in one transaction; reduced after a transaction takes too long.
     static let endsPerBatchMax = 256
     /// How long ends of stored pushes are collected for one transaction.
     static let endsGatherTime: Duration = .milliseconds(20)
-    /// The delays before writing ends is retried.
+    /// The delays between attempts to write ends.
     static let endsBackOff = BackOff(from: .milliseconds(250), to: .seconds(2))
     /// Maximum attempts to write a batch of ends during shutdown.
     static let endsAttemptsAtEnd = 3
@@ -81,15 +81,15 @@ extension Bounds {
     static let endsLoggedTimeoutsMax = 10
     /// Consecutive refusals after which the database is assumed to refuse every end.
     ///
-    /// It exceeds the number of steps that find one bad end in a full batch.
+    /// It exceeds the number of steps needed to find one bad end in a full batch.
     static let endsRefusedInRowMax = 16
     /// The delay before refused ends are retried.
     static let endsRefusedPause: Duration = .seconds(10)
-    /// Refusals that end a round of retrying refused ends; the remaining ends wait for the next round.
+    /// Refusals after which a round of retrying refused ends stops; the remaining ends wait for the next round.
     static let endsRefusedPerRound = 16
     /// Maximum remembered ends that came too late because another process had claimed the row.
     static let endsRememberedMax = 1_024
-    /// The delays before unconfirmed pushes are stored again.
+    /// The delays between attempts to store pushes whose storage is unconfirmed.
     static let enqueueBackOff = BackOff(from: .milliseconds(100), to: .seconds(1))
 
     // MARK: Frequency
@@ -115,7 +115,7 @@ extension Bounds {
     static let refusalSummaryInterval: Duration = .seconds(60)
     /// Maximum pushes whose delivery log rows wait to be written; further ones are dropped and counted.
     static let deliveriesWaitingMax = 40_000
-    /// Pushes with unwritten delivery log rows at which responses are delayed, to slow load before rows are dropped.
+    /// Pushes with unwritten delivery log rows at which responses are delayed, to slow senders before rows are dropped.
     static let deliveriesCrowded = 30_000
     /// The longest delay of a response while delivery log rows are waiting to be written.
     static let deliveriesDelayMax: Duration = .seconds(2)
@@ -124,7 +124,7 @@ extension Bounds {
     static let deliveriesDelayBackOff = BackOff(from: .milliseconds(1), to: .milliseconds(40))
     /// Maximum delivery log rows in one transaction.
     static let deliveriesPerBatchMax = 2_000
-    /// The delays before writing delivery log rows is retried.
+    /// The delays between attempts to write delivery log rows.
     static let deliveriesBackOff = BackOff(from: .milliseconds(500), to: .seconds(5))
     /// How long delivery log rows are collected for a transaction that isn't full yet.
     static let deliveriesGatherTime: Duration = .milliseconds(200)
@@ -132,7 +132,7 @@ extension Bounds {
     static let deliveriesGatherStep: Duration = .milliseconds(10)
     /// Consecutive refusals after which the rest of a batch of delivery log rows is dropped.
     ///
-    /// It exceeds the number of steps that find one bad row in a full batch.
+    /// It exceeds the number of steps needed to find one bad row in a full batch.
     static let deliveriesRefusedInRowMax = 16
 
     /// Maximum pairs of push service and reason for which one event's Web Push failures are logged.

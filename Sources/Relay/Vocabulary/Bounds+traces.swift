@@ -12,9 +12,9 @@ extension Bounds {
     static let spansPerExportMax = 512
     /// How long spans are collected for one export.
     static let spanGatherTime: Duration = .seconds(1)
-    /// The time limit of an export.
+    /// The time limit for an export.
     static let spanExportDeadline: Duration = .seconds(10)
-    /// The time limit of the last export, when the relay stops.
+    /// The time limit for the last export, when the relay stops.
     static let spanLastExportDeadline: Duration = .seconds(2)
     /// Maximum attempts to export a batch of spans before it is dropped.
     static let spanExportAttemptsMax = 5

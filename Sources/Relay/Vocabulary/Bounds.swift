@@ -105,18 +105,18 @@ enum Bounds {
 
     /// The minimum time between two writes of a secret's last use by an agent.
     static let agentUseInterval: Duration = .seconds(30)
-    /// Maximum secrets whose recent use is remembered; uses of further ones aren't stored.
+    /// Maximum secrets whose recent use is remembered; uses of all others aren't stored.
     static let agentUsesMax = 10_000
     /// Maximum secrets whose last use by an agent is stored in one transaction.
     static let agentUsesPerBatchMax = 64
-    /// For how long after its last use an agent counts as connected.
+    /// For how long an agent counts as connected after it last used a secret.
     static let agentConnectedTime: Duration = .seconds(60)
-    /// For how long after its last use an agent counts as recent.
+    /// For how long an agent counts as recent after it last used a secret.
     static let agentRecentTime: Duration = .seconds(300)
 
     // MARK: Events
 
-    /// Maximum devices listed in the response to an event; the counts include all.
+    /// Maximum devices listed in the response to an event; the counts include all devices.
     ///
     /// Such a response fits into `StorageLimits.answerBytes`.
     static let deliveriesListedMax = 380
@@ -145,7 +145,7 @@ enum Bounds {
     static let metricsAppsMax = 100
     /// How long an event loop may take to report its counters.
     static let loopReportDeadline: Duration = .seconds(3)
-    /// How long the readiness checks may take in a scrape; after that the database counts as unavailable.
+    /// How long the readiness checks may take during a scrape; after that the database counts as unavailable.
     static let scrapeReadinessDeadline: Duration = .seconds(2)
     /// Maximum connections of the admin listener.
     static let adminConnectionsMax = 32
@@ -166,7 +166,7 @@ enum Bounds {
     /// Maximum tenants with recent requests that each event loop remembers.
     static let recentTenantsMax = 100
 
-    /// Maximum path length of a Unix socket, in bytes: the system allows 107; the relay creates it under a longer name.
+    /// Maximum path length of a Unix socket, in bytes: the system allows 107, but the temporary name is longer.
     static let unixPathBytesMax = 103
 
     // MARK: Blocked secrets
@@ -178,7 +178,7 @@ enum Bounds {
 
     // MARK: Maintenance
 
-    /// The pause between two rounds of removing expired data, and the longest time of a round.
+    /// The pause between two rounds of removing expired data, and the maximum duration of a round.
     static let upkeepInterval: Duration = .seconds(600)
     /// The pause between two maintenance steps over devices and locks.
     static let upkeepPause: Duration = .milliseconds(50)
@@ -193,13 +193,13 @@ enum Bounds {
 
     // MARK: Startup and shutdown
 
-    /// The delays before retrying a database server that is down at startup.
+    /// The delays between attempts to reach a database server that is down at startup.
     static let databaseStartBackOff = BackOff(from: .milliseconds(250), to: .seconds(2))
 
     /// How long startup waits for another relay to release a SQLite file.
     static let databaseFileDeadline: Duration = .seconds(5)
 
-    /// Maximum problems of a reloaded apps file that are logged individually.
+    /// Maximum problems in a reloaded apps file that are logged individually.
     static let problemsLoggedMax = 20
 
     /// Time after `RELAY_SHUTDOWN_DEADLINE` to flush the delivery log and close the database; then the process exits.
@@ -207,7 +207,7 @@ enum Bounds {
     /// How long each idle connection to APNs may take to close cleanly.
     static let apnsClosingDeadline: Duration = .milliseconds(500)
 
-    /// How long APNs may take to respond to the pushes of a key that a reload of the apps file removed.
+    /// How long APNs may take to respond to pushes sent with a key that a reload of the apps file removed.
     static let apnsLeavingDeadline: Duration = .seconds(3)
 
     /// Maximum event loops unless `RELAY_LOOPS` is set.

@@ -52,9 +52,9 @@ enum ErrorCode: String, CaseIterable, Sendable {
     /// Errors about a field append the field's rule.
     var sentence: String { entry.sentence }
 
-    /// Whether the log summarises responses with this code beyond the first lines (``RefusalTally``).
+    /// Whether the log summarises responses with this code after the first few lines (``RefusalTally``).
     ///
-    /// Anyone can cause them at any rate, even `storage_unavailable` while the database is down. `internal` is a
+    /// Anyone can cause any number of them, even `storage_unavailable` while the database is down. `internal` is a
     /// defect, so each one gets its own line.
     var isSummarised: Bool { self != .internalError }
 

@@ -4,7 +4,7 @@ enum EventType: String, CaseIterable, Sendable {
     /// These only concern Live Activities.
     case start, progress, end
 
-    /// Whether devices are notified of it.
+    /// Whether devices are notified of the event.
     var rings: Bool {
         switch self {
         case .complete, .permission, .error: true
@@ -12,7 +12,7 @@ enum EventType: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether text is valid as a notification's kind; kinds share their names with event types.
+    /// Whether text is valid as a notification's kind; kinds and event types share one namespace.
     static func isKind(_ bytes: String.UTF8View) -> Bool {
         (1...Bounds.kindCountMax).contains(bytes.count)
             && bytes.allSatisfy { byte in

@@ -1,4 +1,4 @@
-/// The outcome of a reply, as its sender reports it.
+/// The outcome of a reply, as the event's sender reports it.
 enum ReplyOutcome: String, CaseIterable, Sendable {
     /// The agent accepted it.
     case taken

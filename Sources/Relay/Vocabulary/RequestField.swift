@@ -135,7 +135,7 @@ enum RequestField: String, CaseIterable, Sendable {
         }
     }
 
-    /// The rule, to follow "must be".
+    /// The rule, worded to follow "must be".
     var rule: String {
         switch self {
         case .secret: "a string of 1 to \(Bounds.secretBytesMax) bytes"
@@ -244,7 +244,7 @@ enum RequestField: String, CaseIterable, Sendable {
         }
     }
 
-    /// Stored because error responses repeat it.
+    /// Created only once, because error responses repeat it.
     private static let eventTypes = choice(EventType.allCases.map(\.rawValue))
     private static let recurrenceUnits = choice(["hour", "day", "week", "month"])
 

@@ -57,7 +57,7 @@ struct RequestFields: Sendable {
     /// The number of members, including unknown ones.
     var count: Int { object.members.count }
 
-    /// All members except the given fields, in the form of a request.
+    /// An object with all members except the given fields.
     func members(without fields: Set<RequestField>) -> JSON.Object {
         var rest = object
         for field in fields { rest[field.rawValue] = nil }

@@ -33,7 +33,7 @@ enum RouteName: String, CaseIterable, Sendable {
     case bark = "POST /push"
     /// Bark's push route with an access token in the path.
     case barkPath = "GET /<key>"
-    /// The first request of other relays' senders; also `GET /version`.
+    /// The first request from senders made for other relays; also `GET /version`.
     case doorProbe = "GET /ping"
     case openChamberRegister = "POST /v1/push/register-token"
     case openChamberSend = "POST /v1/push/send"
@@ -43,7 +43,7 @@ enum RouteName: String, CaseIterable, Sendable {
     /// No route matched: an unknown path or method, or an invalid request.
     case none = "-"
 
-    /// The requests that senders of other relays make (``Doors``, ``OpenChamberRoute``).
+    /// The requests from senders made for other relays (``Doors``, ``OpenChamberRoute``).
     static let doors: [RouteName] = [
         .ntfy, .gotify, .bark, .barkPath, .doorProbe, .openChamberRegister, .openChamberSend,
         .expoSend, .expoReceipts,

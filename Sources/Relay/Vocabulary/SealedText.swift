@@ -8,7 +8,7 @@ struct SealedText: Hashable, Sendable {
     /// The version of the format: the first byte.
     static let version: UInt8 = 1
 
-    /// The text, ASCII.
+    /// The text, in ASCII.
     let text: String
 
     /// Checks text; `nil` if it isn't a sealed notification of at most ``Bounds/sealedCountMax`` characters.
@@ -45,7 +45,7 @@ struct SealedVersions: Hashable, Sendable {
     /// Distinct numbers in ascending order.
     let numbers: [Int]
 
-    /// Versions from a request; `nil` if there are too many, or if one is too large or a duplicate.
+    /// Versions from a request; `nil` if there are too many, or if one is out of range or a duplicate.
     init?(_ numbers: [Int]) {
         guard numbers.count <= Bounds.sealedVersionsMax, Set(numbers).count == numbers.count,
             numbers.allSatisfy((1...Bounds.sealedVersionMax).contains)

@@ -17,7 +17,7 @@ struct WebPushDevice: Sendable {
     let subscription: Subscription
     /// The ID of the key that the subscription was made with.
     let keyID: String
-    /// The address that a tap on a notification opens; `nil` if the device shows messages by itself.
+    /// The address that a tap on a notification opens; `nil` if the device shows messages on its own.
     let page: String?
 
     /// A device from its parts.
@@ -48,7 +48,7 @@ struct WebPushDevice: Sendable {
     /// The stand-in for a device token: the endpoint's SHA-256, because endpoints are secret.
     var token: DeviceToken { Self.token(of: subscription.endpoint) }
 
-    /// The stand-in for a device token, for an endpoint.
+    /// The stand-in for a device token, derived from an endpoint.
     static func token(of endpoint: PushEndpoint) -> DeviceToken {
         guard let token = DeviceToken(endpoint.identity) else { preconditionFailure("not hexadecimal") }
         return token
