@@ -4,8 +4,7 @@ import Network
 import Programs
 import Storage
 
-/// Expo's `POST /--/api/v2/push/send`: sends up to 100 notifications to apps that register native tokens with the
-/// relay.
+/// Expo's `POST /--/api/v2/push/send`, for up to 100 notifications to apps that register native tokens with the relay.
 ///
 /// A recipient, `ExponentPushToken[…]`, contains an access token with the scope `send` and stands for the devices of
 /// that token's secret. Each notification to a recipient is a separate event; limits and results are the same as for

@@ -1,7 +1,7 @@
 import APNs
 import Storage
 
-/// The part of a tenant's devices that a dispatch goes to.
+/// Which of a tenant's devices a dispatch goes to.
 enum Audience: Sendable, Equatable {
     /// All devices.
     case all
@@ -11,12 +11,12 @@ enum Audience: Sendable, Equatable {
     case tokens(Set<DeviceToken>)
     /// The device whose registration has this `id`.
     case registration(id: String)
-    /// The devices in the time zones with these names, or only the given one of those devices.
+    /// The devices in the time zones with these names, or only the one among them with the given token.
     case zones(Set<String>, only: DeviceToken?)
-    /// The devices that an event reached, by their masked tokens.
+    /// The devices that an event reached, identified by their masked tokens.
     case reached(Set<String>)
 
-    /// The token that defines the audience, if one does.
+    /// The only recipient's token, if the audience specifies one.
     var token: DeviceToken? {
         switch self {
         case .token(let token): token
@@ -47,7 +47,7 @@ enum Audience: Sendable, Equatable {
 }
 
 extension Device {
-    /// Whether a token is this device's.
+    /// Whether a token belongs to this device.
     ///
     /// OpenCode's relay may have stored tokens in upper case.
     fileprivate func has(_ other: DeviceToken) -> Bool { DeviceToken(token) == other }

@@ -4,10 +4,10 @@ import Storage
 
 /// A background push that makes the app remove an event's notification.
 struct ClearContent: Sendable {
-    /// The sender's ID of the event.
+    /// The ID that the sender gave the event.
     let eventID: String
 
-    /// The `eventID` of the push itself, so that it is sent once.
+    /// The `eventID` of the push itself, so that it is sent only once.
     var receiptID: String { "clear:" + Digest256(ofParts: [eventID]).hex }
 }
 
@@ -28,7 +28,7 @@ extension ClearContent: PushContent {
         Digest256(ofParts: ["clear", eventID])
     }
 
-    /// The payload, the same for every device.
+    /// The payload, which is the same for every device.
     func payload(_ style: PushStyle) -> [UInt8] {
         var aps = APS()
         aps.isContentAvailable = true

@@ -1,12 +1,12 @@
 import Storage
 
-/// What to send and to whom: complete, regardless of its origin.
+/// What to send and to whom: all that sending needs, whatever the origin.
 struct Dispatch: Sendable {
     let tenant: SecretKey
     let content: any PushContent
     let audience: Audience
     let origin: Origin
-    /// When the dispatch arrived, which orders the states of a Live Activity.
+    /// When the dispatch arrived, which determines the order of a Live Activity's states.
     let at: EpochMilliseconds
 
     /// The actions that replies may contain; empty if any action is allowed.
@@ -15,7 +15,7 @@ struct Dispatch: Sendable {
     /// The digest of the content and how it is sent; two dispatches with the same `eventID` must have the same digest.
     var digest: Digest256 { content.digest(to: audience.token, repetition: origin.repetition?.text) }
 
-    /// The event's state for Live Activities; `nil` if they have it already.
+    /// The event's state for Live Activities; `nil` if it has none, or if they have it already.
     var activity: ActivityContent? {
         guard origin.isNew, var activity = content.activity else { return nil }
         activity.at = at

@@ -7,7 +7,7 @@ struct DispatchResult: Sendable {
     let response: [UInt8]
     private let made: DispatchReport?
 
-    /// The result of pushes that were sent now.
+    /// The result of pushes that have just been sent.
     init(_ report: DispatchReport) {
         made = report
         response = report.response
@@ -38,9 +38,9 @@ struct DispatchReport: Sendable, Equatable {
         var isActivity = false
     }
 
-    /// Pushes accepted by APNs.
+    /// Pushes accepted by their push services.
     private(set) var sent = 0
-    /// Pushes stored for a retry.
+    /// Pushes stored to be sent later.
     private(set) var queued = 0
     /// Pushes that failed.
     private(set) var failed = 0
@@ -82,7 +82,7 @@ struct DispatchReport: Sendable, Equatable {
         }
     }
 
-    /// The masked tokens of the devices that the event reached or will reach by a retry.
+    /// The masked tokens of the devices that the event reached or will reach with a retry.
     var reached: Set<String> {
         let reached = deliveries.filter { delivery in
             guard !delivery.isActivity else { return false }

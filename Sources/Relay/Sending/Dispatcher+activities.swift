@@ -17,10 +17,10 @@ extension Dispatcher {
         _ dispatch: Dispatch, _ activity: ActivityContent?, _ recipients: Recipients
     ) async throws(APIError) -> (Activities?, notified: Recipients, [String: DeviceResult.Status]) {
         let notified = dispatch.content.rings ? recipients : Recipients()
-        // These checks precede the calls, because most events need none of them and an asynchronous call isn't free.
+        // These checks precede the calls, because most events need no call and an asynchronous call isn't free.
         let kind = dispatch.content.tokenKind
-        // Assumes about one activity per device. Slots are taken before activities take their turn, so that the turn is
-        // still available to the sender's retry after a refusal.
+        // Assumes about one activity per device. Slots are taken before the activities' turn is, so that the sender's
+        // retry can still take the turn after a refusal.
         let reserved = notified.count + (activity == nil ? 0 : recipients.count)
         guard services.slots.take(reserved) else { throw APIError(.overloaded, limit: .pushes) }
         guard activity != nil || kind != nil else { return (nil, notified, [:]) }
@@ -41,7 +41,7 @@ extension Dispatcher {
 
     /// Decides which Live Activities get an event's state now.
     ///
-    /// If the database fails, devices are notified regardless; an event that only concerns activities fails.
+    /// If the database fails, devices are notified regardless; an event that concerns only activities fails.
     private func take(
         _ content: ActivityContent, of tenant: SecretKey, _ recipients: Recipients
     ) async throws(APIError) -> Activities {
@@ -65,7 +65,7 @@ extension Dispatcher {
         return found
     }
 
-    /// Leaves out starts on devices that have reached the limit, under this registration or another.
+    /// Leaves out starts of activities on devices that have reached the limit, under this registration or another.
     private func limitStarts(
         _ turn: inout ActivityTurn, _ content: ActivityContent, _ devices: [Device]
     ) async throws(StorageError) {
@@ -137,12 +137,12 @@ extension Dispatcher {
         }
     }
 
-    /// Sends a postponed state, unless the activity has ended or got a newer one.
+    /// Sends a postponed state, unless the activity has ended or has received a newer one.
     private func deliverHeld(_ held: DeferredState) async {
         let shared = services.shared
         guard !shared.blocked.contains(held.key) else { return }
-        // Slots are taken before activities take their turn, because an activity that took its turn counts as having
-        // the state.
+        // Slots are taken before the activities' turn is, because an activity whose turn was taken counts as having the
+        // state.
         guard services.slots.take(1) else {
             services.counts.hit(.pushes)
             return hold(held, until: shared.clock.now + shared.limits.activityInterval.inMilliseconds)
@@ -186,7 +186,7 @@ extension Dispatcher {
                 if push.item.activity == .end { sent.append(push.token) }
             case .queued:
                 if push.item.activity == .end { queued.append(push.token) }
-            // Not a push that was in flight at the deadline, because it may have started an activity.
+            // Excludes a push that was in flight at the deadline, because it may have started an activity.
             case .failed(let reason) where reason != FailureReason.deadlineExceeded:
                 guard push.item.activity == .start else { continue }
                 unstarted.append(push.token)

@@ -2,12 +2,12 @@ import Network
 import Programs
 import Storage
 
-/// Makes apps remove the notification of an event that no longer needs attention.
+/// Makes apps remove the notification for an event that no longer needs attention.
 extension Dispatcher {
     /// Sends a background push to the devices that got the event, once per event.
     ///
-    /// It goes to the devices in the event's response, except for muted devices, devices in quiet hours, and devices
-    /// that have already received as many background pushes as Apple recommends.
+    /// The push goes to the devices in the event's response, except for muted devices, devices in quiet hours, and
+    /// devices that have already received as many background pushes as Apple recommends.
     func clear(_ event: EventName, _ started: MonotonicTime) async throws(APIError) {
         let shared = services.shared
         let state: EventState

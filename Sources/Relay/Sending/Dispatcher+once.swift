@@ -3,16 +3,16 @@ import Network
 import Programs
 import Storage
 
-/// Sends an event once, however often it is requested.
+/// Sends an event only once, however often it is requested.
 extension Dispatcher {
-    /// A claim of an event ID, and the result of the claim.
+    /// A claim on an event ID, and the result of the claim.
     struct Claimed: Sendable {
         let claim: EventClaim
         let result: Result<EventClaimResult, StorageError>
     }
 
-    /// Delivers the dispatch, unless another one with the `eventID` is being or was delivered; then returns the other
-    /// one's result.
+    /// Delivers the dispatch, or returns the result of another one with the same `eventID` that is being or was
+    /// delivered.
     ///
     /// - Parameter claimed: The first claim, if it was made together with others.
     func once(
@@ -22,7 +22,8 @@ extension Dispatcher {
         var backOff = Bounds.claimPollBackOff
         var (devices, claimed) = (devices, claimed)
         while true {
-            // Created for each attempt, so that a claim won late lasts as long as one won immediately.
+            // Each attempt creates a claim, so that one that succeeds late lasts as long as one that succeeds
+            // immediately.
             let claim = claimed?.claim ?? claim(receiptID, dispatch)
             let result: EventClaimResult
             do throws(StorageError) {
@@ -58,7 +59,7 @@ extension Dispatcher {
         }
     }
 
-    /// Claims the event IDs of several dispatches with one statement, by the dispatches' positions.
+    /// Claims the event IDs of several dispatches with one statement; returns the claims by the dispatches' positions.
     func claim(_ dispatches: [Int: Dispatch]) async -> [Int: Claimed] {
         let claims = dispatches.compactMapValues { dispatch in
             dispatch.origin.receiptID.map { claim($0, dispatch) }

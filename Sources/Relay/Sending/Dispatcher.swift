@@ -21,7 +21,7 @@ struct Dispatcher {
     ///
     /// - Parameters:
     ///   - devices: The tenant's devices.
-    ///   - claimed: The claim of the dispatch's event ID, if it was made together with others.
+    ///   - claimed: The claim on the dispatch's event ID, if it was made together with others.
     ///   - started: When the request was received or the attempt to send began.
     func send(
         _ dispatch: Dispatch, to devices: [Device], claimed: Claimed? = nil, _ started: MonotonicTime,
@@ -88,7 +88,7 @@ struct Dispatcher {
         return DispatchResult(report)
     }
 
-    /// The recipients; for an acknowledgement, only devices that may get such a push now.
+    /// The recipients; for an acknowledgement, only devices that may now get a push that removes a notification.
     private func recipients(
         of dispatch: Dispatch, among devices: [Device], _ started: MonotonicTime
     ) -> Recipients {
@@ -135,7 +135,7 @@ struct Dispatcher {
             item, of: dispatch.tenant, countingUnread: isCounted, within: limit, on: services.loop)
     }
 
-    /// Writes the results that are kept to the delivery log; results that are alike share a row.
+    /// Writes delivery log rows for the results that are kept; results of the same type with the same error share rows.
     ///
     /// Queued pushes are logged when they end, and muted ones are never logged. Waits while the log is crowded, which
     /// slows down senders.

@@ -7,13 +7,13 @@ struct EventContent: Sendable {
     let type: EventType
     let sessionID: String
     let serverID: String?
-    /// As sent; `nil` for the event type's default.
+    /// The title as sent; `nil` for the event type's default.
     let title: String?
-    /// As sent; `nil` for the event type's default.
+    /// The body as sent; `nil` for the event type's default.
     let body: String?
     /// The ID by which the event is acknowledged; a repetition has the ID of the first push.
     private(set) var eventID: String?
-    /// The collapse ID that makes the push replace earlier pushes of the event.
+    /// The collapse ID that makes the push replace earlier pushes for the event.
     private(set) var collapseID: CollapseID?
     /// The parts that most events don't have.
     let extras: EventExtras?
@@ -128,7 +128,7 @@ extension EventContent: PushContent {
 
     func digest(to device: DeviceToken?, repetition: String?) -> Digest256 {
         var parts = [type.rawValue, sessionID, serverID, title, body]
-        // Covers only existing parts, so that other events have the same digest as in older relays.
+        // Covers these parts only if they exist, so that other events have the same digest as in older relays.
         if extras != nil || repetition != nil {
             parts += [extras?.category, extras?.isMutable == true ? "mutable" : nil, extras?.sealed?.text]
         }
@@ -168,7 +168,7 @@ extension EventContent: PushContent {
         return StoredContent(target: .event, body: body)
     }
 
-    /// The payload for each device, fitted into APNs' limit.
+    /// The payload for each device, shortened to fit APNs' limit.
     func payload(_ style: PushStyle) -> [UInt8] {
         EventPayload(
             title: title ?? type.defaultTitle, body: body ?? type.defaultBody, eventType: type,

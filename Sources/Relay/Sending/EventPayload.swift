@@ -6,9 +6,9 @@ import JSON
 /// The app's data appears three times (docs/reference/api.md, "What the device receives"): flat for readers of the raw
 /// payload, in `data` as OpenCode specifies it, and in `body` for Expo's notification library.
 struct EventPayload: Sendable {
-    /// Minimum bytes for title and body before a copy is dropped.
+    /// The bytes of title and body to make room for, if necessary by dropping copies of the data.
     static let textBytesMin = 256
-    /// An upper bound for the payload's names and punctuation.
+    /// An upper bound for the size of the payload's names and punctuation.
     private static let frameBytesMax = 360
 
     /// The title; shortened only if shortening the body isn't enough.
@@ -24,7 +24,7 @@ struct EventPayload: Sendable {
     ///
     /// At most ``Bounds/identifierBytesMax`` bytes.
     let serverID: String?
-    /// The sender's ID of the event, with which the app acknowledges it; omitted if `nil`.
+    /// The ID that the sender gave the event, with which the app acknowledges it; omitted if `nil`.
     ///
     /// At most ``Bounds/eventIDBytesMax`` bytes.
     var eventID: String?
@@ -136,7 +136,7 @@ extension EventPayload {
 }
 
 extension JSON.Writer {
-    /// Writes the actions that replies may contain next to `aps`, where the apps look for them.
+    /// Writes the list of actions for replies next to `aps`, where the apps look for it.
     mutating func actions(_ actions: [String]) {
         guard !actions.isEmpty else { return }
         name("actions")

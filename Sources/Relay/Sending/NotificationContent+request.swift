@@ -11,7 +11,7 @@ extension NotificationContent {
 }
 
 extension RequestFields {
-    /// The notification's fields, including texts outside it from senders that can't write nested objects.
+    /// The notification's fields, including texts next to the object from senders that can't write nested objects.
     fileprivate func notification() throws(APIError) -> RequestFields {
         let nested = try optional(.notification, \.object)
         var members = nested ?? JSON.Object()
@@ -36,7 +36,7 @@ extension RequestFields {
 }
 
 extension APS.Sound {
-    /// Reads a name or Apple's dictionary; `nil` for anything else.
+    /// Reads a sound's name or Apple's dictionary; `nil` for anything else.
     init?(_ value: JSON.Value) {
         guard let name = value.string ?? value["name"]?.string,
             (1...Bounds.identifierBytesMax).contains(name.utf8.count), !name.utf8.contains(0)

@@ -20,7 +20,7 @@ struct NotificationContent: Sendable {
     private var aps = APS()
     /// The texts as the caller sent them, for the history and the digest.
     private var texts = Texts()
-    /// Members next to `aps`.
+    /// The payload's members next to `aps`.
     private let data: JSON.Object
     /// The notification's members as sent, for ``stored``.
     private let members: JSON.Object
@@ -103,7 +103,7 @@ struct NotificationContent: Sendable {
         aps.show(texts.shortened(toEscaped: room))
     }
 
-    /// Makes the push replace earlier pushes of the event on the device, unless the caller has set a collapse ID.
+    /// Makes the push replace earlier pushes for the event on the device, unless the caller has set a collapse ID.
     mutating func repeats(_ eventID: String) {
         collapseID = collapseID ?? Repetition.collapseID(of: eventID)
     }
@@ -115,7 +115,7 @@ struct NotificationContent: Sendable {
         }
     }
 
-    /// The values of `pushType`.
+    /// The accepted values of `pushType`.
     private static let pushTypes: [PushType] = [.alert, .background, .widgets, .controls]
 
     /// A reload of widgets or controls has no content: the app's extension requests what it shows.
@@ -144,7 +144,7 @@ struct NotificationContent: Sendable {
         }
     }
 
-    /// The app's extension opens only visible notifications, and needs text to replace.
+    /// The app's extension can open only visible notifications, and needs text to replace.
     ///
     /// The extension reads the type of the sealed text from the payload, so no member may imitate it.
     private func checkSealed() throws(APIError) {
@@ -281,7 +281,7 @@ private struct Texts: Sendable {
     var subtitle: String?
     var body: String?
 
-    /// Replaces the existing texts with empty ones.
+    /// A copy in which the existing texts are empty.
     var emptied: Texts {
         Texts(title: title.map { _ in "" }, subtitle: subtitle.map { _ in "" }, body: body.map { _ in "" })
     }

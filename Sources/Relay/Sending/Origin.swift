@@ -6,14 +6,14 @@ enum Origin: Sendable, Equatable {
     case asynchronous(receiptID: String)
     /// An occurrence of a schedule.
     case schedule(receiptID: String)
-    /// A later push of an event that nobody has acknowledged yet.
+    /// A later push for an event that nobody has acknowledged yet.
     case repetition(of: String, receiptID: String)
     /// The end of a device's quiet hours, for which an event's push was waiting.
     case quietHours(of: String?, receiptID: String)
     /// The acknowledgement of an event, whose notification apps then remove.
     case acknowledgement(receiptID: String)
 
-    /// The `eventID` under which the dispatch is sent once; `nil` if the sender gave none.
+    /// The `eventID` under which the dispatch is sent only once; `nil` if the sender gave none.
     var receiptID: String? {
         switch self {
         case .request(let eventID, _): eventID

@@ -8,10 +8,10 @@ struct Repetition: Sendable, Equatable {
     /// How long the push is repeated, in seconds from the first push.
     let total: Int
 
-    /// The repetition's part of the event's digest.
+    /// The text that represents the repetition in the event's digest.
     var text: String { "repeat \(every) \(total)" }
 
-    /// The schedule's rule.
+    /// The rule of the schedule that sends the repetitions.
     var rule: String { #"{"seconds":\#(every)}"# }
 
     /// The collapse ID that makes a repeated push replace the earlier ones on the device.

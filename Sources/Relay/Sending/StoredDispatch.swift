@@ -3,7 +3,7 @@ import Instruments
 import JSON
 import Storage
 
-/// A dispatch that is sent later, as the content of a schedule's row.
+/// A dispatch that is sent later, stored as the content of a schedule's row.
 struct StoredDispatch: Sendable, Equatable {
     let content: StoredContent
     /// The receipt's `eventID`; `nil` if each occurrence has its own.
@@ -18,7 +18,7 @@ struct StoredDispatch: Sendable, Equatable {
     private(set) var token: DeviceToken?
     /// Whether the dispatch is sent after a delay rather than at a given time.
     private(set) var isDelay = false
-    /// The place in the trace of the request that stored it, if that was traced.
+    /// The place in the trace of the request that stored the dispatch, if it was traced.
     private(set) var origin: TraceContext? = SpanRecorder.current?.place
 
     /// Creates a dispatch that sends a request's content later.
@@ -28,7 +28,7 @@ struct StoredDispatch: Sendable, Equatable {
         self.isDelay = isDelay
     }
 
-    /// Creates the stored form of a dispatch that is sent after its request; `nil` if it can't be.
+    /// Creates the stored form of a dispatch that is sent after its request; `nil` if it can't be stored.
     init?(_ dispatch: Dispatch) {
         guard let content = dispatch.content.stored else { return nil }
         self.init(content, to: dispatch.audience.token)
@@ -36,14 +36,14 @@ struct StoredDispatch: Sendable, Equatable {
         eventID = dispatch.origin.receiptID
     }
 
-    /// Creates the later pushes of an event.
+    /// Creates a dispatch for the later pushes of an event.
     init?(_ dispatch: Dispatch, repeating event: String) {
         self.init(dispatch)
         eventID = nil
         original = event
     }
 
-    /// Creates a device's push that waits for the end of the device's quiet hours.
+    /// Creates a dispatch for a device's push that waits for the end of the device's quiet hours.
     init?(_ dispatch: Dispatch, waitingFor device: Device) {
         guard let content = dispatch.content.stored else { return nil }
         self.init(content)
@@ -93,7 +93,7 @@ struct StoredDispatch: Sendable, Equatable {
     /// The `eventID` by which the event is acknowledged; `nil` if the event has none before it is sent.
     var knownEvent: String? { original ?? heldEvent ?? eventID }
 
-    /// The origin of an occurrence of a schedule of this kind.
+    /// The origin of an occurrence, for a schedule of this kind.
     ///
     /// - Parameter receiptID: The `eventID` of the occurrence's own receipt.
     func origin(_ kind: ScheduleKind, receiptID: String) -> Origin {
