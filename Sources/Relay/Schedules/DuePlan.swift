@@ -1,11 +1,11 @@
 import Programs
 import Storage
 
-/// The action for a due schedule in the time zones that its rule depends on: a pure function.
+/// The action to take for a due schedule, given the time zones that its rule depends on: a pure function.
 enum DuePlan: Equatable {
     /// - Parameter zones: The names of the zones whose devices get the occurrence; `nil` for all devices.
     case plan(OccurrencePlan, zones: Set<String>?)
-    /// This relay doesn't know the zone, or no device has a known one.
+    /// This relay doesn't know the zone, or no device has a known zone.
     case unknownZone
 
     /// - Parameters:
@@ -37,7 +37,7 @@ enum DuePlan: Equatable {
         }
         guard recurrence.usesDeviceZones else {
             var current = schedule
-            // Hours don't depend on zones.
+            // Hourly recurrences don't depend on zones.
             if recurrence.zone != nil {
                 guard let first = next(schedule.lastHandled, in: []) else {
                     self = .plan(OccurrencePlan(), zones: nil)

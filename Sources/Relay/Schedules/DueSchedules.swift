@@ -3,7 +3,7 @@ import Network
 import Programs
 import Storage
 
-/// Sends the schedules that are due like requests, and advances their rows (docs/design/schedules.md).
+/// Sends due schedules in the same way as requests, and advances their rows (docs/design/schedules.md).
 ///
 /// While nothing is scheduled, its worker makes one small query per ``Bounds/schedulePollInterval``.
 final class DueSchedules: DueWork {
@@ -20,9 +20,9 @@ final class DueSchedules: DueWork {
     private var waiting: [Leased] = []
     private var underWay = 0
     private var clock = ClockWatch()
-    /// The time before which nothing is sent, because the clock was set forward.
+    /// The time until which nothing is sent, because the clock was set forward.
     private var restsUntil: MonotonicTime?
-    /// When schedules written by a clock that was ahead were last searched for; `nil` if a search is due.
+    /// When the last search for schedules written with a clock that was ahead began; `nil` if a search is due.
     private var checkedAt: MonotonicTime?
 
     /// Creates the sender for the services' database; nothing is sent before a ``DueWorker`` begins.
@@ -171,7 +171,7 @@ final class DueSchedules: DueWork {
             guard plan.skipped > 0 else { return advanced(schedule, rule, to: plan.next, nil) }
             queue.count(.skipped, times: plan.skipped)
             log(schedule, .skipped, plan.skipped)
-            // The row may end now, in which case nothing else shows that the occurrence was missed.
+            // The row may be removed now, in which case nothing else shows that the occurrence was missed.
             sender.recordMissed(schedule)
             return advanced(
                 schedule, rule, to: plan.next,
@@ -243,7 +243,7 @@ final class DueSchedules: DueWork {
         }
     }
 
-    /// Returns a schedule unsent.
+    /// Ends the lease on a schedule without sending it.
     private func giveBack(_ leased: Leased) {
         underWay += 1
         nonisolated(unsafe) let schedules = self  // why: confined to the loop that runs the task

@@ -1,11 +1,11 @@
 import Programs
 import Storage
 
-/// The action for a due schedule: a pure function of the row, its rule and the time.
+/// The action to take for a due schedule: a pure function of the row, its rule and the time.
 struct OccurrencePlan: Equatable {
     /// The nominal time of the occurrence to send; `nil` if there is none.
     var send: EpochMilliseconds?
-    /// The number of occurrences that are never sent.
+    /// The number of occurrences that will never be sent.
     var skipped = 0
     /// The nominal time of the next occurrence; `nil` if there is none.
     var next: EpochMilliseconds?

@@ -10,7 +10,7 @@ struct OccurrenceSender {
 
     private var shared: Services { services.shared }
 
-    /// Sends an occurrence once, however often it is called.
+    /// Sends an occurrence only once, however often this is called.
     nonisolated(nonsending) func send(_ occurrence: Occurrence) async -> OccurrenceResult {
         let schedule = occurrence.schedule
         guard let stored = StoredDispatch(json: schedule.content) else { return .over(.invalid) }
@@ -39,8 +39,8 @@ struct OccurrenceSender {
         let dispatch = Dispatch(
             tenant: tenant, content: content, audience: stored.audience(in: occurrence.zones), origin: origin,
             at: shared.clock.now)
-        // An asynchronous event is sent at once and belongs to its request's trace; other occurrences only link to
-        // theirs.
+        // An asynchronous event is sent immediately and belongs to its request's trace; other occurrences only link to
+        // their request's trace.
         guard
             let recorder = shared.tracer?.recorder(from: stored.origin, continues: schedule.kind == .async)
         else { return await result(of: dispatch) }
@@ -105,7 +105,7 @@ extension Schedule {
 }
 
 extension OccurrenceResult {
-    /// Whether nothing was sent that should have been.
+    /// Whether something that should have been sent wasn't.
     fileprivate var isFailed: Bool {
         switch self {
         case .over(.sent), .over(.muted), .over(.noDevices), .over(.skipped): false

@@ -36,7 +36,7 @@ extension Recurrence {
         self = recurrence
     }
 
-    /// Validates a request's `every`, except whether its zone exists; see docs/guide/schedules.md.
+    /// Validates a request's `every`, but not whether its zone exists; see docs/guide/schedules.md.
     ///
     /// - Parameter start: When the schedule is created.
     init(_ fields: RequestFields, start: EpochMilliseconds) throws(APIError) {
@@ -105,7 +105,7 @@ extension Recurrence {
         return name == "device" ? .device : .named(name)
     }
 
-    /// The error for a field that isn't allowed with hours.
+    /// The error for a field that isn't allowed for hourly recurrences.
     private static func unused(_ field: RequestField) -> APIError {
         APIError(
             .invalidField, field: field,

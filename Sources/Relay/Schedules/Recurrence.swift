@@ -36,20 +36,20 @@ struct Recurrence: Hashable, Sendable {
     let unit: Unit
     /// The number of units between occurrences, counted from the first occurrence after ``start``.
     let interval: Int
-    /// Minutes of the day, ascending; empty for hours.
+    /// The times of day, in minutes after midnight, ascending; empty for hourly recurrences.
     let times: [Int]
     /// The days of a week, in order.
     let weekdays: [Weekday]
-    /// The days of a month, ascending, ``lastDay`` last.
+    /// The days of a month, ascending, with ``lastDay`` last.
     let monthDays: [Int]
-    /// The time zone; `nil` for hours.
+    /// The time zone; `nil` for hourly recurrences.
     let zone: Zone?
-    /// The last moment at which the schedule may occur; `nil` for no end.
+    /// The last moment at which the schedule may recur; `nil` if it has no end.
     let until: EpochMilliseconds?
     /// When the schedule was created; occurrences are later than this.
     let start: EpochMilliseconds
 
-    /// Creates a recurrence from its parts, each of which is valid and in order.
+    /// Creates a recurrence from its parts, which must be valid and in order.
     init(
         unit: Unit, interval: Int, times: [Int] = [], weekdays: [Weekday] = [], monthDays: [Int] = [],
         zone: Zone?, until: EpochMilliseconds?, start: EpochMilliseconds
@@ -72,7 +72,7 @@ struct Recurrence: Hashable, Sendable {
         case at(EpochMilliseconds)
         /// There are no more occurrences.
         case ended
-        /// This system doesn't know the zone, or no device has a known one.
+        /// This system doesn't know the zone, or no device has a known zone.
         case unknownZone
     }
 
@@ -122,14 +122,14 @@ extension Recurrence {
     private func next(after time: EpochMilliseconds, in zone: TimeZoneRules) -> EpochMilliseconds? {
         var firstDay: Int64?
         if interval > 1 {
-            // The interval counts from the first occurrence, which doesn't depend on the interval.
+            // The interval is counted from the first occurrence, which doesn't depend on the interval.
             guard let first = search(after: start, in: zone, from: nil) else { return nil }
             firstDay = first.day
         }
         return search(after: time, in: zone, from: firstDay).map { $0.time * 1000 }
     }
 
-    /// - Parameter firstDay: The local day from which the interval counts; `nil` for an interval of 1.
+    /// - Parameter firstDay: The local day from which the interval is counted; `nil` for an interval of 1.
     private func search(
         after time: EpochMilliseconds, in zone: TimeZoneRules, from firstDay: Int64?
     ) -> Occurrence? {

@@ -11,6 +11,6 @@ extension ScheduleCursor {
         self.init(secretHash: hash.hex, id: id.text)
     }
 
-    /// The argument of `--after`, and of the console's next page.
+    /// The argument for `--after` and for the console's next page.
     var text: String { "\(secretHash)-\(id)" }
 }

@@ -1,7 +1,7 @@
 import JSON
 import Storage
 
-/// The rule of a schedule's occurrences, read from its row.
+/// The rule for a schedule's occurrences, read from its row.
 enum ScheduleRule: Sendable, Equatable {
     /// A single occurrence.
     case once
