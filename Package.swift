@@ -18,7 +18,7 @@ let strict: [SwiftSetting] = [
 let cFacing = strict + [.strictMemorySafety()]
 /// How tests are compiled.
 ///
-/// Optimised builds optimise what is tested, not the tests: compiling them takes half the time.
+/// Optimised builds optimise what is tested, but not the tests: that would take half of the compile time.
 let testing = strict + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
 
 /// Every symbol is resolved at startup, so that the table of addresses can be read-only while the program runs.
