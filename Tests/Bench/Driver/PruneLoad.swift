@@ -36,7 +36,7 @@ func loadPruning(_ options: Options) throws(BenchError) {
     }
 }
 
-/// Rows per delivery log batch, as in a relay, and the secrets that they are spread over.
+/// Rows per delivery log batch, as in a relay, and the number of secrets that they are spread over.
 private let batchRows = 2_000
 private let insertedSecrets = 10_000
 
