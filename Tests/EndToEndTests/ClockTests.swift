@@ -6,7 +6,7 @@ import Testing
 struct ClockTests {
     static let secret = "a secret of the test"
     static let minutes40 = 40 * 60
-    /// More than a provider token may be backdated, so APNs always refuses it.
+    /// More than a provider token's date may be off, so APNs always refuses the token.
     static let hours2 = 2 * 3_600
 
     /// Runs a relay and an APNs whose clocks are ahead, with a registered device; a test can set either clock right.

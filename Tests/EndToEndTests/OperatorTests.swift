@@ -18,7 +18,7 @@ struct OperatorTests {
         try await Stack.run(settings, body)
     }
 
-    /// The address of the stack's relay for commands; on SQLite, only the relay may change the file.
+    /// The address at which commands reach the stack's relay; on SQLite, only the relay may change the file.
     private static func asked(_ stack: Stack) async throws -> [String: String] {
         let admin = try await stack.admin.endpoint
         return ["RELAY_ADMIN_LISTEN": "\(admin.host):\(admin.port)"]

@@ -7,7 +7,7 @@ struct TokenCommandTests {
     func lifecycle(_ server: ServerUnderTest?) async throws {
         let secret = "a secret of the test"
         let directory = try TemporaryDirectory()
-        // The address of the relay for commands; on SQLite, only the relay may change the file.
+        // The address at which commands reach the relay; on SQLite, only the relay may change the file.
         var settings = ["RELAY_ADMIN_LISTEN": "unix:" + directory.file("admin.sock")]
         if let server { settings["DATABASE_URL"] = try server.makeDatabase() }
         try await Stack.run(settings) { stack in
