@@ -73,7 +73,7 @@ struct RetryScheduleTests {
         #expect([1, 10, 128].map { budget.claimMin(slots: $0) } == [1, 5, 64])
     }
 
-    /// The moment that many milliseconds after the start.
+    /// The moment this many milliseconds after the start.
     private func moment(_ milliseconds: Int) -> MonotonicTime {
         MonotonicTime(nanoseconds: 1_000_000_000_000) + .milliseconds(milliseconds)
     }
@@ -175,7 +175,7 @@ struct RetryScheduleTests {
         #expect(fill(&destinations, here) == 4)
         for _ in 0..<4 { destinations.giveBack(here, .ended, at: moment(0)) }
         #expect(destinations.width == 8)
-        // As many accepted pushes as refused ones are good enough.
+        // It is enough that as many pushes end as go unanswered.
         send(4, .none, &destinations, at: 0)
         send(4, .ended, &destinations, at: 0)
         #expect(destinations.width == 16)

@@ -210,7 +210,7 @@ struct DueSchedulesTests {
                 let looks = relay.storage.state.withLock(\.scheduleLooks)
                 relay.time.withLock { $0 += 3_600_000 }
                 await relay.loop.run { _ in worker.value.look() }
-                // The clock is set back before the rest is over, but nothing was sent early.
+                // The clock is set back before the worker's rest is over, but nothing was sent early.
                 #expect(relay.storage.state.withLock(\.scheduleLooks) == looks)
                 #expect(relay.schedules.count == 1)
                 relay.time.withLock { $0 -= 3_600_000 }

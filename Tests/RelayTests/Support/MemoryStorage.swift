@@ -2,7 +2,7 @@ import Storage
 
 @testable import StorageSQLite
 
-/// SQLite without a file: each call runs at once, in its own transaction, on the caller's thread.
+/// SQLite without a file: each call runs immediately, in its own transaction, on the caller's thread.
 final class MemoryStorage: SQLStorage {
     private struct Handle: @unchecked Sendable {  // why: used under the lock
         let connection: SQLiteConnection
