@@ -82,7 +82,7 @@ extension ContractCase {
             #expect(try await storage.redate(ahead, to: redated))
             #expect(try await storage.schedules(of: key, kind: .schedule, limit: 9) == [redated])
             #expect(try await !storage.redate(ahead, to: ahead))
-            // Sent by a relay whose clock was ahead; nobody touches the schedule while it is being sent.
+            // Sent by a relay whose clock was ahead; the schedule isn't found while it is being sent.
             let lease = PushLease(owner: Samples.id(), until: now + 60_000)
             let claimed = try await storage.claimSchedules(dueAt: now + 6, lease: lease, limit: 9, from: 0)
             let outcome = ScheduleEnd.Outcome(at: Samples.time, word: "sent")

@@ -87,7 +87,7 @@ extension ContractCase {
             let storage = try await database.open()
             try await storage.register(Samples.registration("aa"), key)
             await storage.close()
-            // As such a build left it after its first step, and after all steps.
+            // The state in which such a build left it, after its first step and after all steps.
             try await database.run([
                 """
                 UPDATE relay_schema SET summary = 'device_registration and delivery_log: make, or adopt existing ones'

@@ -25,7 +25,7 @@ package protocol ServerDatabase: ClearableDatabase {
     /// The number of the server's connections to this database, except the one that asks.
     func countSessions() throws -> Int
 
-    /// Makes the server end every connection to this database except the one that orders it.
+    /// Makes the server end every connection to this database except the one that gives the order.
     func endSessions() throws
 
     /// Locks a table for everybody until the returned function is called.

@@ -58,11 +58,11 @@ extension ServerCase {
             options.connectionsMax = 1
             options.callTimeout = .seconds(2)
             let storage = try await database.open(options, through: proxy.port)
-            // As many rows as fit one statement, which is a transaction of its own.
+            // Numbers of rows that fit into one statement, which is a transaction of its own.
             for count in [1, 4] {
                 let key = Samples.key("secret \(count)")
                 let rows = (0..<count).map { Samples.delivery(key, at: Samples.time + Int64($0)) }
-                // Prepares the statement, so that the commit answers the next one.
+                // Prepares the statement, so that the next call commits with its first request.
                 try await storage.append(rows.map { Samples.delivery(key, at: $0.createdAt + 100) })
                 proxy.holdAnswers()
                 var error: StorageError?
