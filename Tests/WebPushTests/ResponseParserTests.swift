@@ -19,7 +19,7 @@ struct ResponseParserTests {
         }
     }
 
-    /// Parses a response at once, and byte by byte, which must give the same status.
+    /// Parses a response in one piece, and byte by byte, which must give the same status.
     private func parse(_ text: String) -> Parsed {
         var whole = ResponseParser()
         let progress = whole.take(Array(text.utf8))
