@@ -1,5 +1,5 @@
 extension QRCode {
-    /// The code with its border as a PNG file (ISO/IEC 15948): one bit per pixel, not compressed.
+    /// The code with its border as a PNG file (ISO/IEC 15948): one bit per pixel, uncompressed.
     ///
     /// - Parameter scale: Pixels along each side of a module.
     package func png(scale: Int = 8) -> [UInt8] {

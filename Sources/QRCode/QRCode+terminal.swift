@@ -1,7 +1,7 @@
 extension QRCode {
-    /// The code with its border as lines of half blocks, two rows of modules in each.
+    /// The code with its border, as lines of half blocks that each show two rows of modules.
     ///
-    /// Each line sets black and white itself, from the part of the 256 colours that themes don't change, so the code
+    /// Each line sets black and white explicitly, from those of the 256 colours that themes don't change, so the code
     /// is as legible on a dark terminal as on a light one.
     package var terminalText: String {
         stride(from: 0, to: outerSize, by: 2).map { row in

@@ -10,9 +10,10 @@ package struct QRCode: Sendable, Equatable {
     // Row by row.
     private let isDark: [Bool]
 
-    /// Creates the smallest code for a text's UTF-8; `nil` if the text is empty or has more than 2,953 bytes.
+    /// Creates the smallest code for a text in UTF-8; `nil` if the text is empty or longer than 2,953 bytes.
     ///
-    /// Uses the lowest level of error correction: a code on a screen doesn't get damaged, and fewer modules are larger.
+    /// Uses the lowest level of error correction: a code on a screen doesn't get damaged, and fewer modules can be
+    /// shown larger.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard let code = unsafe QRcode_encodeData(Int32(bytes.count), bytes, 0, QR_ECLEVEL_L) else {
@@ -28,9 +29,9 @@ package struct QRCode: Sendable, Equatable {
     /// The number of modules per side, with the border.
     package var outerSize: Int { size + 2 * Self.quietZone }
 
-    /// Whether a module is dark, counted from the border's upper left corner.
+    /// Whether a module is dark; positions count from the border's upper left corner.
     ///
-    /// Modules outside of the code are light.
+    /// Modules outside the code are light.
     package func isDark(column: Int, row: Int) -> Bool {
         let (x, y) = (column - Self.quietZone, row - Self.quietZone)
         guard (0..<size).contains(x), (0..<size).contains(y) else { return false }
