@@ -1,6 +1,6 @@
 /// A histogram of durations, with their sum.
 package struct DurationHistogram: Sendable, Equatable {
-    /// The buckets' inclusive upper bounds in nanoseconds, ascending; a further bucket holds everything above the last.
+    /// The buckets' inclusive upper bounds in nanoseconds, ascending; one more bucket holds everything above the last.
     package static let bounds: [UInt64] = [
         500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000, 100_000_000,
         250_000_000, 500_000_000, 1_000_000_000, 2_500_000_000, 5_000_000_000, 10_000_000_000,

@@ -72,7 +72,7 @@ package struct TraceContext: Hashable, Sendable {
 
     /// Parses a header's value; `nil` if it is invalid.
     ///
-    /// Of a header with a version later than 00, it reads the parts that version 00 defines (section 4.3).
+    /// From a header with a version later than 00, it reads only the parts that version 00 defines (section 4.3).
     package init?(_ header: some Collection<UInt8>) {
         let bytes = Array(header.prefix(56))
         guard bytes.count >= 55, [2, 35, 52].allSatisfy({ bytes[$0] == UInt8(ascii: "-") }),
