@@ -143,7 +143,7 @@ private final class EasyHandle {
         return head(body.bytes)
     }
 
-    /// The response's head, with a body.
+    /// The response's status and headers, with the given body.
     private func head(_ body: [UInt8]) -> WebAnswer {
         var status = 0
         unsafe relay_curl_get_status(handle, &status)
@@ -163,7 +163,7 @@ private final class EasyHandle {
         set(CURLOPT_USERAGENT, "apn-relay")
         // libcurl's signals are not thread-safe.
         set(CURLOPT_NOSIGNAL, 1)
-        // A request that is over doesn't wait for the thread that resolves its name.
+        // A request that has ended doesn't wait for the thread that resolves its host name.
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_TIMEOUT_MS, request.timeout)
         set(CURLOPT_CONNECTTIMEOUT_MS, request.connectTimeout)
@@ -232,7 +232,7 @@ private final class EasyHandle {
     }
 }
 
-/// Collects the body of a response, or passes it on.
+/// Collects the body of a response, or passes it on to a reader.
 private final class AnswerBody {
     let bytesMax: Int
     private(set) var bytes: [UInt8] = []
@@ -268,7 +268,7 @@ private final class AnswerBody {
     }
 }
 
-/// Ends a request that is silent for too long or whose task was cancelled.
+/// Ends a request that receives nothing for too long or whose task was cancelled.
 private final class ProgressWatch {
     private(set) var isSilent = false
     private let silenceLimit: Duration?
@@ -281,7 +281,7 @@ private final class ProgressWatch {
         self.cancellation = cancellation
     }
 
-    /// Called by libcurl at least once a second; false ends the request.
+    /// Called by libcurl at least once a second; returning false ends the request.
     func goesOn(received count: Int) -> Bool {
         if cancellation.isCancelled.load(ordering: .relaxed) { return false }
         guard let silenceLimit else { return true }

@@ -1,4 +1,4 @@
-/// An HTTP request sent by a program.
+/// An outgoing HTTP request.
 package struct WebRequest: Sendable {
     /// Which certificates a request trusts.
     package enum Trust: Sendable, Equatable {
@@ -22,17 +22,17 @@ package struct WebRequest: Sendable {
     package var bearerToken: String?
     /// Sent as `Authorization: Basic`, if there is no bearer token.
     package var credentials: WebCredentials?
-    /// Further headers, each as `Name: value`.
+    /// Additional headers, each as `Name: value`.
     package var headers: [String] = []
     /// The media type that the request accepts.
     package var accept = "application/json"
     /// Which certificates the request trusts.
     package var trust = Trust.system
-    /// Whether to ignore the environment's proxies, as for a server on this machine.
+    /// Whether to ignore proxies set in the environment, as for a server on this machine.
     package var isLocal = false
-    /// The time limit for the whole request; zero for none, for streams.
+    /// The time limit for the whole request; zero means none, as for streams.
     package var timeout: Duration
-    /// How long the response may be silent; `nil` for no separate limit.
+    /// The maximum time without receiving data; `nil` for no separate limit.
     package var silenceLimit: Duration?
     /// The time limit for name resolution, connection and TLS.
     package var connectTimeout: Duration = .seconds(10)
@@ -58,7 +58,7 @@ package struct WebCredentials: Sendable, Equatable {
     }
 }
 
-/// A server's response, with any status.
+/// A server's response, whatever its status.
 package struct WebAnswer: Sendable, Equatable {
     /// The HTTP status.
     package let status: Int
@@ -75,7 +75,7 @@ package struct WebAnswer: Sendable, Equatable {
         self.body = body
     }
 
-    /// Whether the body is of a media type, such as `application/json`.
+    /// Whether the body has a given media type, such as `application/json`.
     package func isOfType(_ type: String) -> Bool {
         contentType?.lowercased().prefix { $0 != ";" && $0 != " " } ?? "" == type
     }
@@ -83,13 +83,13 @@ package struct WebAnswer: Sendable, Equatable {
 
 /// Receives the body of a streamed response, on the request's thread.
 package protocol WebStreamReader: Sendable {
-    /// Called once, before the first bytes; false ends the request.
+    /// Called once, before the first bytes; returning false ends the request.
     func begin(_ answer: WebAnswer) -> Bool
-    /// Called with each piece of the body, which is valid only during the call; false ends the request.
+    /// Called with each piece of the body, valid only during the call; returning false ends the request.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Bool
 }
 
-/// Why a request got no response.
+/// Why a request failed.
 package struct WebFailure: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kind of failure.
     package enum Kind: Sendable, Equatable {
@@ -109,6 +109,6 @@ package struct WebFailure: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// The kind of failure.
     package let kind: Kind
-    /// libcurl's message, which contains no more of the request than its host and port.
+    /// The message, usually libcurl's, which reveals no more about the request than its host and port.
     package let description: String
 }
