@@ -2,7 +2,7 @@ import Network
 
 /// Decides which session's state is sent to Live Activities, and when: a pure function of its own state and the time.
 ///
-/// States aren't stored: each is created when it is due, from the state at that time.
+/// States to post aren't stored: each is created when it is due, from what is known at that time.
 struct ActivityBoard: Sendable {
     struct Options: Sendable {
         /// The minimum interval between two states of the same session.
@@ -30,7 +30,7 @@ struct ActivityBoard: Sendable {
         var isRead = false
         var posted: ContentState?
         var postedAt: MonotonicTime?
-        /// Whether the relay has accepted a start.
+        /// Whether the relay has accepted the activity's start.
         var isStarted = false
         /// When a notification ended the activity.
         var endedAt: MonotonicTime?
@@ -45,7 +45,7 @@ struct ActivityBoard: Sendable {
 
     /// Updates the set of running sessions.
     ///
-    /// Returns the last states of sessions that stopped running without a notification that announces their end.
+    /// Returns the last states of sessions that stopped running without a notification that announced their end.
     mutating func update(_ works: [SessionID: Work], _ now: MonotonicTime) -> [SessionID: ContentState] {
         var ended: [SessionID: ContentState] = [:]
         for (session, card) in cards where works[session] == nil {
@@ -111,7 +111,8 @@ struct ActivityBoard: Sendable {
 
     /// Records the relay's response to a post.
     ///
-    /// Returns whether the session is no longer running, so that the started activity must be ended.
+    /// Returns whether the session or its activity ended in the meantime, so that an activity just started must be
+    /// ended.
     mutating func finish(_ session: SessionID, _ answer: RelayClient.Answer, _ now: MonotonicTime) -> Bool {
         switch answer {
         case .accepted:

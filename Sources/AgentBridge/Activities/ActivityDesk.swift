@@ -72,7 +72,7 @@ actor ActivityDesk {
 }
 
 extension ActivityDesk.Parts {
-    /// Creates the dependencies for a relay and a queue.
+    /// Creates the dependencies from a relay client and a queue.
     init(relay: RelayClient, sealer: Sealer?, outbox: Outbox) {
         self.init(
             read: { client, session, work in

@@ -19,7 +19,7 @@ extension RelayClient {
         writer.member("serverID", serverID)
         writer.member("eventType", isStart ? "start" : "progress")
         writer.member("sessionID", session.text)
-        // The title of the alert with which iOS shows a new activity.
+        // The title of the alert that iOS shows for a new activity.
         if isStart, !state.title.isEmpty { writer.member("title", state.title) }
         writer.name("contentState")
         state.write(to: &writer)

@@ -2,7 +2,7 @@ import Network
 
 /// The activity of a running root session.
 struct Work: Sendable, Equatable {
-    /// When the session's run began; without one, when the first run of its sub-agents began.
+    /// When the session's run began or, without one, when the first of its sub-agents' runs began.
     var since: MonotonicTime
     var directory: String?
     /// The API that the run uses; `nil` for the server's own.
@@ -13,7 +13,7 @@ struct Work: Sendable, Equatable {
 }
 
 extension RunModel {
-    /// The root sessions that are running, directly or through sub-agents, until their end has rung or can't ring.
+    /// The root sessions that are running, directly or through sub-agents, or whose final ring is still being prepared.
     var atWork: [SessionID: Work] {
         guard tree.hasRuns || !pending.isEmpty else { return [:] }
         var found: [SessionID: Work] = [:]

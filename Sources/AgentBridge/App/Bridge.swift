@@ -1,7 +1,7 @@
 import Delays
 import Network
 
-/// The running bridge: reads a server's stream, applies the rules, and queues what rings.
+/// The running bridge: reads a server's stream, applies the rules, and queues the resulting rings.
 struct Bridge: Sendable {
     /// The bridge's dependencies.
     struct Parts: Sendable {
@@ -81,7 +81,7 @@ struct Bridge: Sendable {
         }
     }
 
-    /// Whether a server on this machine has ended; with a remote server, only the network may have failed.
+    /// Whether a server on this machine has stopped; with a remote server, perhaps only the network has failed.
     private func isGone(_ fault: ServerError) -> Bool {
         guard case .unreachable(_, false) = fault else { return false }
         return parts.findServer()?.address.isLoopback == true

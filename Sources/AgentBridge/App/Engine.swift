@@ -13,7 +13,7 @@ actor Engine {
     private let activities: ActivityDesk?
     private var client: OpenCodeClient?
     private var comparedAt: MonotonicTime?
-    /// Whether no state has arrived since the last gap between connections.
+    /// Whether no snapshot has arrived since the last gap between connections.
     private var isGapOpen = false
 
     init(_ parts: Bridge.Parts, _ mailbox: Mailbox) {

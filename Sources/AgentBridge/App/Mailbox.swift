@@ -1,7 +1,7 @@
 import Network
 import Synchronization
 
-/// The queue between the parts of the bridge.
+/// The queues between the parts of the bridge.
 final class Mailbox: Sendable {
     /// The messages that the engine handles in order.
     enum Message: Sendable {
@@ -55,7 +55,7 @@ final class Mailbox: Sendable {
     func post(_ job: Job, _ client: OpenCodeClient) { jobInput.yield((client, job)) }
 }
 
-/// Queries the server for the model.
+/// Queries the server on behalf of the model.
 struct Worker: Sendable {
     let mailbox: Mailbox
     let console: Console

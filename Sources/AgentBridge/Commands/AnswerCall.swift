@@ -6,7 +6,7 @@ import Programs
 import PushSealing
 import Synchronization
 
-/// A hook's call that waits for a person's reply and prints it as the agent's decision.
+/// A hook call that waits for a person's reply and prints it as a decision for the agent.
 ///
 /// Any failure ends the call without a decision, so that the agent asks in its terminal.
 final class AnswerCall: Sendable {
@@ -62,7 +62,7 @@ final class AnswerCall: Sendable {
                 input.yield(.over(isInTime ? .answeredElsewhere : .tooLate, "terminated"))
                 return nil
             },
-            // A request that was answered in the meantime doesn't ring either.
+            // If the request was answered in the meantime, the caller must not ring either.
             {
                 let hasRung = await self.work(ring, signs, input)
                 return hasRung || self.hasStopped ? .success : .failed
@@ -130,7 +130,7 @@ final class AnswerCall: Sendable {
         return true
     }
 
-    /// Posts the event, and again if the relay didn't respond in time but may have accepted it.
+    /// Posts the event, and tries once more if the relay doesn't respond or can't accept it now.
     private func post(_ event: QueuedEvent) async -> RelayClient.Answer {
         let answer = await relay.post(event)
         switch answer {
@@ -201,7 +201,7 @@ final class AnswerCall: Sendable {
         }
     }
 
-    /// Prints the decision if it is certain that the request is open and that a person replied.
+    /// Prints the decision if the reply is from a paired phone and nothing shows that the request is over.
     private func decide(
         _ given: GivenReply, _ eventID: String, _ offer: ReplyOffer, _ ask: OpenAsk,
         _ transcript: ClaudeTranscript

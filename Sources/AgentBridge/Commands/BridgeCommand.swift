@@ -1,13 +1,13 @@
 import Programs
 
-/// A command of the bridge: a row of its table, and the function that runs it.
+/// A command of the bridge: its row in the program's table, and the function that runs it.
 struct BridgeCommand: Sendable {
     /// The row from which the parser, help, manual page and completions are generated.
     let syntax: CommandSyntax
     /// Runs the command.
     let run: @Sendable (CommandCall) throws(ConfigurationError) -> ExitStatus
 
-    /// A command that reads all settings.
+    /// Creates a command that by default reads all settings except the pairing.
     init(
         _ name: String, _ summary: String, about: String = "", usages: [String] = [],
         arguments: [CommandOption] = [], options: [CommandOption] = [],
@@ -53,11 +53,11 @@ struct BridgeCommand: Sendable {
     }()
 }
 
-/// The call of a command.
+/// An invocation of a command.
 struct CommandCall: Sendable {
     /// The command's name.
     let name: String
-    /// The flags of settings, by setting name.
+    /// The values of setting flags, by setting name.
     let flags: [String: String]
     let options: CommandOptions
     let environment: [String: String]

@@ -41,7 +41,7 @@ enum CheckCommand {
 
     // MARK: The server
 
-    /// The findings about the server, and whether one was found.
+    /// The findings about the server, and whether one is running or configured.
     private static func server(_ place: ServerPlace) async -> ([Finding], Bool) {
         let source =
             switch place.origin {
@@ -135,7 +135,7 @@ enum CheckCommand {
         }
     }
 
-    /// The finding from the response of `/ready`.
+    /// The finding from the response to `/ready`.
     static func readiness(_ answer: WebAnswer, _ address: WebAddress) -> Finding {
         let body = try? JSON.parse(answer.body, maxBytes: Bounds.postAnswerBytesMax)
         guard let checks = body?["checks"]?.object else {
@@ -152,7 +152,7 @@ enum CheckCommand {
         return .good("relay: ready at \(address)")
     }
 
-    /// The findings from the response of `/v1/device/list`.
+    /// The findings from the response to `/v1/device/list`.
     static func devices(_ answer: WebAnswer, isSealing: Bool) -> [Finding] {
         let body = try? JSON.parse(answer.body, maxBytes: Bounds.postAnswerBytesMax)
         guard answer.status == 200, let devices = body?["devices"]?.array else {

@@ -79,7 +79,7 @@ struct HookCommand {
         send(access.sealer?.sealed(readable, at: readable.at) ?? readable, access.relay, configuration)
     }
 
-    /// The wait for an answer; `nil` with an explanation if the request only rings.
+    /// The call that waits for an answer; `nil`, after an explanation, if the request can only ring.
     private func answerCall(_ bytes: [UInt8], _ access: RelayAccess, _ configuration: Configuration)
         -> AnswerCall?
     {
@@ -90,7 +90,7 @@ struct HookCommand {
         guard agent == .claudeCode || agent == .codex else {
             return none("\(agent.name) doesn't accept decisions from hooks")
         }
-        // A request's input must be exactly what was sent; a ring's may be repaired.
+        // A request's input must be exactly what was sent; for a ring, it may be repaired.
         guard let input = try? JSON.parse(bytes, maxBytes: Bounds.hookInputBytesMax),
             let request = AgentRequest(input, of: agent, host: Self.hostName)
         else { return none("it isn't a request that offers choices") }
@@ -106,7 +106,7 @@ struct HookCommand {
             request, input, access, sealer, configuration.stateDirectory, console, end: began + wait)
     }
 
-    /// The ring with the request's title.
+    /// The ring, titled as a question if the request asks questions.
     private func title(_ ring: Ring, _ event: HookEvent, _ request: AgentRequest) -> Ring {
         guard case .questions = request.kind else { return ring }
         return Ring(
@@ -168,7 +168,7 @@ struct HookCommand {
 
     // MARK: Messages
 
-    /// The beginning of the relay's response if no device is registered under the secret.
+    /// The beginning of a response's summary if no device is registered under the secret.
     static let nobody = "no device is registered"
 
     /// Reports why nothing rings: immediately in Claude Code, otherwise in `agent-bridge check`.
@@ -190,7 +190,7 @@ struct HookCommand {
 
     // MARK: The process
 
-    /// Reads the agent's standard input until its end or the deadline.
+    /// Reads the agent's input from standard input until its end or the deadline.
     private static func standardInput() -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 16 * 1024)
@@ -207,7 +207,7 @@ struct HookCommand {
         return bytes
     }
 
-    /// Ends the process unconditionally, well before any agent's timeout for hooks.
+    /// Ends the process unconditionally after the given number of seconds, before any agent's timeout for hooks.
     private static func endInTime(_ seconds: Int) {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGALRM) { _ in _exit(0) }

@@ -70,7 +70,7 @@ struct HookInstallCommand {
         return .success
     }
 
-    /// The file's contents; `nil` if there is none.
+    /// The file's contents; `nil` if it doesn't exist.
     private func text(_ path: String) throws(ConfigurationError) -> String? {
         do throws(FileError) {
             let bytes = try SmallFile.read(path, bytesMax: Bounds.agentSettingsBytesMax)
@@ -115,7 +115,7 @@ struct HookInstallCommand {
 
     /// Asks for confirmation on a terminal.
     ///
-    /// Without a terminal, the command itself is the confirmation.
+    /// Without a terminal, the command itself counts as confirmation.
     private func isConfirmed() -> Bool {
         guard isatty(STDIN_FILENO) == 1 else { return true }
         try? SmallFile.write(Array("Write this? [y/N] ".utf8), to: STDERR_FILENO)

@@ -25,7 +25,7 @@ struct OpenedText {
         return fields.compactMap { name, value in
             guard let value else { return nil }
             let blanks = String(repeating: " ", count: width - name.utf8CodeUnitCount)
-            // Text with several lines stays in its column.
+            // Multi-line text stays in its column.
             let lines = value.split(separator: "\n", omittingEmptySubsequences: false).map {
                 TerminalText.safe(String($0))
             }

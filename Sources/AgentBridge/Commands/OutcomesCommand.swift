@@ -52,13 +52,13 @@ enum OutcomesCommand {
     }
 }
 
-/// Outcomes of several pages, the oldest first.
+/// Outcomes from several pages, oldest first.
 struct OutcomeList {
     private(set) var outcomes: [JSON.Value] = []
     /// Whether the last page was empty.
     private(set) var isComplete = false
 
-    /// Adds a page; returns the cursor of the next one, or `nil` if the response isn't a page.
+    /// Adds a page; returns the cursor for the next one, or `nil` if the response isn't a page.
     mutating func add(_ answer: WebAnswer) -> String? {
         guard answer.status == 200,
             let body = try? JSON.parse(answer.body, maxBytes: Bounds.postAnswerBytesMax),
@@ -69,7 +69,7 @@ struct OutcomeList {
         return cursor
     }
 
-    /// One JSON object per line, as the relay returned them.
+    /// The outcomes as the relay returned them, one JSON object per line.
     var json: String {
         outcomes.map { String(decoding: $0.encoded(), as: UTF8.self) + "\n" }.joined()
     }

@@ -4,7 +4,7 @@ import PushSealing
 /// How events are sent: the relay, the secret, and whether texts are sealed.
 struct RelayAccess: Sendable {
     let relay: RelayClient
-    /// Seals the texts; `nil` if they are sent readable.
+    /// Seals the texts; `nil` if they are sent unsealed.
     let sealer: Sealer?
     let secret: SharedSecret
     /// A warning about the secret's file.
@@ -12,7 +12,7 @@ struct RelayAccess: Sendable {
 
     /// Checks the settings and reads the secret.
     ///
-    /// - Parameter deadline: The timeout of a request.
+    /// - Parameter deadline: The timeout for each request.
     init(_ configuration: Configuration, deadline: Duration = Bounds.postDeadline) throws(ConfigurationError)
     {
         let address = try configuration.requireRelay()
@@ -35,9 +35,9 @@ struct RelayAccess: Sendable {
             resultKey: secret.key.map { SealedResult.Key($0) })
     }
 
-    /// The key to seal with; `nil` if texts are sent readable.
+    /// The key to seal with; `nil` if texts are sent unsealed.
     ///
-    /// Once a key has been used, texts are sent readable only on explicit request: losing the key must not expose them.
+    /// Once a key has been used, texts are sent unsealed only on explicit request: losing the key must not expose them.
     static func key(_ secret: SharedSecret, _ configuration: Configuration) throws(ConfigurationError)
         -> PairingSecret?
     {
@@ -80,8 +80,8 @@ struct SealingMark {
 
     var isSet: Bool { SmallFile.exists(path) }
 
-    /// Creates the file; ignores failures, because in an unwritable directory the secret or the queue also fails and is
-    /// reported.
+    /// Creates the file, and ignores failures: in an unwritable directory, writing the secret or the queue fails too,
+    /// which is reported.
     func set() {
         guard !isSet else { return }
         do throws(FileError) {

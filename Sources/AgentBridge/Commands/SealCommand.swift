@@ -41,7 +41,7 @@ enum SealCommand {
         }
     }
 
-    /// The text from standard input, without its final line break.
+    /// The text from standard input, or from a prompt if that is a terminal.
     private static func body(_ console: Console) throws(ExitStatus) -> String {
         guard TerminalPrompt.isPossible else { return try StandardInput.text(console) }
         guard case .line(let bytes) = TerminalPrompt.ask("Text: ", isShown: true) else { throw .interrupted }

@@ -22,11 +22,11 @@ struct Configuration: Sendable {
     var quiet = QuietRule(time: .zero)
     /// Whether hooks ring when headless runs end.
     var ringsHeadless = false
-    /// Whether replies from phones answer permissions.
+    /// Whether replies from phones answer permissions and questions.
     var allowsReplies = false
     /// How long a hook waits for the phone while its agent's terminal can't be used.
     var answerWait = Bounds.answerWait
-    /// The interval at which permissions ring again until someone answers; zero to ring once.
+    /// The interval at which permissions ring again until someone answers; zero to ring only once.
     var repeatEvery: Duration = .zero
     /// The minimum interval between states for Live Activities; zero disables them.
     var activityInterval: Duration = .zero

@@ -1,7 +1,7 @@
 import JSON
 import PushSealing
 
-/// A hook's output for a person's reply, in the agent's own format.
+/// The hook output that conveys a person's reply, in the agent's own format.
 ///
 /// The formats were recorded with Claude Code 2.1.197 and Codex 0.169.0. The output never contains `interrupt`, which
 /// would abort a tool that was allowed at the desk in the meantime.
@@ -55,7 +55,7 @@ enum AgentDecision {
         }
     }
 
-    /// The answers as text for the model, because a hook of Codex can only refuse a question.
+    /// The answers as text for the model, because a Codex hook can only refuse a question.
     private static func answers(to questions: [String], _ answers: [[String]]) -> String {
         let lines = zip(questions, answers).map { "Question: \($0)\nAnswer: \($1.joined(separator: ", "))" }
         return "The user has answered from their phone. Don't ask again.\n" + lines.joined(separator: "\n")

@@ -16,12 +16,12 @@ struct AgentRequest: Sendable, Equatable {
     let session: String
     let tool: String
     let input: JSON.Value
-    /// The full text of what a person decides.
+    /// The full text of what a person decides on.
     let text: String
     /// The SHA-256 of what the agent asks.
     let digest: String
 
-    /// What a person can reply if everything is shown.
+    /// What a person can reply if the whole request is shown.
     var offer: ReplyOffer {
         switch kind {
         case .permission(let rules):
@@ -31,7 +31,7 @@ struct AgentRequest: Sendable, Equatable {
         }
     }
 
-    /// Whether the agent's terminal can't answer while its hook waits.
+    /// Whether the request can't be answered in the agent's terminal while its hook waits.
     let blocksTerminal: Bool
 
     /// Reads a hook's input; `nil` if it isn't a request that a phone can answer.
@@ -47,7 +47,7 @@ struct AgentRequest: Sendable, Equatable {
             guard let questions = Self.questions(given) else { return nil }
             kind = .questions(questions)
         case (.claudeCode, "PermissionRequest", "ExitPlanMode"):
-            // Nobody approves what they can't see.
+            // A plan that can't be shown can't be approved.
             guard given["plan"]?.string?.contains(where: { !$0.isWhitespace }) == true else { return nil }
             kind = .plan
         case (.claudeCode, "PermissionRequest", _):

@@ -2,8 +2,9 @@ import JSON
 
 /// Claude Code's hooks: JSON on standard input (settings.json, `hooks`).
 ///
-/// One prompt can call several hooks: `PreToolUse` with the call's identifier, then `PermissionRequest` with the same
-/// tool and input, and six seconds later `Notification` with neither. All of them contain the run's ID (`prompt_id`).
+/// One prompt can trigger several hooks: `PreToolUse` with the call's identifier, then `PermissionRequest` with the
+/// same tool and input, and six seconds later `Notification` with neither. All of them contain the run's ID
+/// (`prompt_id`).
 enum ClaudeCodeHook {
     static func read(_ input: JSON.Value, _ showsCommands: Bool) -> HookVerdict {
         guard let name = input["hook_event_name"]?.string else {
@@ -20,7 +21,7 @@ enum ClaudeCodeHook {
             return notification(input, event(.permission, nil), showsCommands)
         case "PermissionRequest":
             let asks = question(input, showsCommands)
-            // Questions and plans prompt in every mode. If another prompt opens, its notification rings.
+            // Questions and plans open a prompt in every mode. If another prompt opens, its notification rings.
             guard asks != nil || !input.bypassesPermissions else {
                 return .silent("the agent bypasses permissions")
             }
@@ -70,7 +71,7 @@ enum ClaudeCodeHook {
         }
     }
 
-    /// Identifies a run's request by its kind, because notifications have no further details.
+    /// Identifies a run's request by its kind, because notifications contain no other details.
     private static func request(_ input: JSON.Value, _ kind: String) -> String {
         "\(kind) \(input.words("prompt_id") ?? "")"
     }

@@ -2,7 +2,7 @@ import Glibc
 import JSON
 import Programs
 
-/// The end of a Claude Code session's transcript, where a use of a tool has a result once its request was answered.
+/// The end of a Claude Code session's transcript, where a use of a tool has a result once its request is answered.
 ///
 /// Claude Code doesn't tell a waiting hook that its request was allowed at the desk.
 struct ClaudeTranscript: Sendable {

@@ -2,7 +2,7 @@ import JSON
 
 /// Codex's hooks: JSON on standard input (hooks.json); `notify` passes it as the last argument.
 enum CodexHook {
-    /// The beginning of Codex's request, in a separate thread, to generate a session's title with a model.
+    /// The beginning of the prompt with which Codex, in a separate thread, has a model generate a session's title.
     private static let titleRequest = "Generate a concise, single-line task title"
 
     static func read(_ input: JSON.Value, _ showsCommands: Bool) -> HookVerdict {
@@ -36,7 +36,7 @@ enum CodexHook {
         }
     }
 
-    /// Identifies the first end of a turn by the turn, as for `notify`, because their texts may differ.
+    /// Identifies the first end of a turn by the turn's ID, as for `notify`, because the two calls' texts may differ.
     ///
     /// Later ends, after another hook made the agent continue, have separate identities.
     private static func end(_ input: JSON.Value) -> HookEvent.Identity {

@@ -40,7 +40,7 @@ enum GeminiHook {
 
     /// The tool that asks questions.
     ///
-    /// Only `BeforeTool`, which precedes each notification about a question, has its text.
+    /// Only `BeforeTool`, which precedes each notification about a question, contains the question's text.
     private static let askUser = "ask_user"
 
     /// The text of a permission request.

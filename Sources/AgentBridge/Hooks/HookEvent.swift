@@ -37,7 +37,7 @@ enum HookAgent: String, CaseIterable, Sendable {
 
 /// Whether someone is watching an agent's run.
 enum HookRun: Sendable, Equatable {
-    /// A person is sitting at the agent.
+    /// A person is using the agent.
     case attended
     /// A program started the run, for example with `claude -p`; its end rings only with `--headless`.
     case headless(rings: Bool)
@@ -66,13 +66,13 @@ enum HookVerdict: Sendable, Equatable {
     }
 }
 
-/// Something that happened in another agent.
+/// Something that happened in an agent other than OpenCode.
 struct HookEvent: Sendable, Equatable {
     /// Distinguishes the event from others of its type and session.
     enum Identity: Sendable, Equatable {
         /// Every call is a separate event.
         case call
-        /// The agent's identifier: calls with the same identifier ring once.
+        /// The agent's identifier: calls with the same identifier ring only once.
         case mark(String)
     }
 
@@ -88,7 +88,7 @@ struct HookEvent: Sendable, Equatable {
     /// The announcement by which an earlier hook of the session may already have reported the event.
     var echoes: String?
 
-    /// The session at the relay: the agent's, or its hash if the relay would refuse it.
+    /// The session ID at the relay: the agent's own, or its hash if the relay would refuse that.
     private func session(_ agent: HookAgent) -> SessionID? {
         SessionID("\(agent.rawValue):\(session)")
             ?? SessionID("\(agent.rawValue):\(Fingerprint.hex(session, count: 40))")

@@ -10,7 +10,7 @@ struct HookFaults: Sendable {
 
     init(directory: String) { path = directory + "/hook-faults" }
 
-    /// The faults, a sentence for each agent.
+    /// The faults, one sentence for each agent.
     var sentences: [String] {
         read().map { fault in
             "hook \(fault.agent.rawValue): \(fault.sentence) (\(Self.age(WallClock.system.now - fault.at)) ago)"

@@ -2,8 +2,8 @@ import Glibc
 import Network
 import Programs
 
-/// The file `hooks` in the state directory: the reports of hooks, so that a prompt that triggers several
-/// hooks rings once.
+/// The file `hooks` in the state directory: what hooks have reported, so that a prompt that triggers several hooks
+/// rings only once.
 ///
 /// Each line is `known HASH` for an announcement, or `rang MILLISECONDS HASH` for a session's ring.
 struct HookMemory: Sendable {

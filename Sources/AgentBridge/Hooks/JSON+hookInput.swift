@@ -1,8 +1,8 @@
 import JSON
 
-/// The common parts of the agents' inputs.
+/// The parts that the agents' inputs have in common.
 extension JSON.Value {
-    /// A member's value if it is a non-empty string.
+    /// A member's value if it is a string that isn't blank.
     func words(_ name: String) -> String? {
         guard let text = self[name]?.text, text.contains(where: { !$0.isWhitespace }) else { return nil }
         return text
@@ -14,7 +14,7 @@ extension JSON.Value {
         return "\(folder) (\(agent.name))"
     }
 
-    /// A tool that an agent wants to use: `Bash`, or with its command `Bash: git push`.
+    /// A sentence about the tool that an agent wants to use or, with its command, `Bash: git push`.
     func tool(_ showsCommands: Bool) -> String? {
         guard let name = words("tool_name") else { return nil }
         guard showsCommands, let input = self["tool_input"] else { return "Wants to use \(name)." }
@@ -24,7 +24,7 @@ extension JSON.Value {
         return detail.map { "\(name): \($0)" } ?? "Wants to use \(name)."
     }
 
-    /// The identifier of a tool's use, if there is one; `PermissionRequest` has none in the recorded versions.
+    /// The tool call's identifier, if there is one; `PermissionRequest` has none in the recorded versions.
     var call: HookEvent.Identity { words("tool_use_id").map { .mark($0) } ?? .call }
 
     /// The first question of a tool that asks a person.

@@ -1,9 +1,9 @@
 import JSON
 
-/// The last steps from a person's reply to the agent's decision; when in doubt, they end without a decision.
+/// The last steps that turn a person's reply into the agent's decision; when in doubt, there is no decision.
 struct ReplyUse {
     let request: AgentRequest
-    /// Why a decision is no longer wanted; `nil` while one is.
+    /// Why a decision is no longer wanted; `nil` while it still is.
     let over: () -> ReplyFate?
     /// The request's state in the agent's own records.
     let state: () -> ClaudeTranscript.State
@@ -12,7 +12,7 @@ struct ReplyUse {
     /// Gives the agent its decision; false if nobody reads it.
     let print: (JSON.Value) -> Bool
 
-    /// Prints the decision if the request is certainly open.
+    /// Prints the decision unless something shows that the request is over.
     func take(_ reply: RequestReply) -> ReplyFate {
         let before = state()
         if let fate = ended(before) { return leave(fate) }

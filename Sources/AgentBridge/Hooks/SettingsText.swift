@@ -1,8 +1,8 @@
 import JSON
 
-/// The text of a settings file: JSON as the agents write it, and differences.
+/// The text of a settings file: JSON formatted as the agents write it, and differences between two texts.
 enum SettingsText {
-    /// JSON with a member or an element on each line.
+    /// JSON with one member or element per line.
     ///
     /// - Parameter indent: The indentation of one level.
     static func text(_ value: JSON.Value, indent: String = "  ") -> String {

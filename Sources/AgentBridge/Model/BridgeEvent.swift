@@ -97,7 +97,7 @@ struct Request: Sendable, Equatable {
 
 /// The server's report on all its sessions at one moment.
 struct Snapshot: Sendable, Equatable {
-    /// When the first of its requests was sent; later events override it.
+    /// When the first request for the snapshot was sent; later events override the snapshot.
     let askedAt: MonotonicTime
     /// The sessions with a run, and their directories if the server has an instance per directory.
     var busy: [SessionID: String?]
@@ -111,7 +111,7 @@ struct Snapshot: Sendable, Equatable {
     var hasRequests = true
     /// The directories whose open requests the server can't list (1.x).
     var unlisted: Set<String> = []
-    /// The sessions whose open requests it can't list (2.x).
+    /// The sessions whose open requests the server can't list (2.x).
     var unlistedSessions: Set<SessionID> = []
 
     /// Whether events may have been missed since an earlier connection.
@@ -120,14 +120,14 @@ struct Snapshot: Sendable, Equatable {
     /// Whether the snapshot covers a session in this directory.
     func covers(_ directory: String?) -> Bool { directories?.contains(directory ?? "") ?? true }
 
-    /// Whether a request can be open: an idle session has no open requests, although 1.x keeps listing them.
+    /// Whether a session can have open requests: an idle one has none, although 1.x keeps listing them.
     func canAsk(_ session: SessionID) -> Bool { busy[session] != nil || session == .global }
 
     /// Whether the snapshot shows that a request is no longer open.
     func closes(_ request: Request, in directory: String?) -> Bool {
         guard request.session != .global, covers(directory) else { return false }
         guard canAsk(request.session) else { return true }
-        // The lists of 1.18 lack requests of its other API.
+        // 1.18's lists lack the requests of its other API.
         guard request.api == nil, !unlistedSessions.contains(request.session) else { return false }
         return !unlisted.contains(directory ?? "") && !requests.contains { $0.id == request.id }
     }
@@ -138,7 +138,7 @@ typealias RingID = Int
 
 /// A session's title, and information from its last messages.
 struct Reading: Sendable, Equatable {
-    /// The session's title; `nil` until it has its own.
+    /// The session's title; `nil` until the session has its own.
     var title: String?
     /// The directory in which the session works.
     var directory: String?
@@ -148,7 +148,7 @@ struct Reading: Sendable, Equatable {
     var tool: String?
     /// How the last run ended, according to the last message.
     var outcome: Outcome?
-    /// Whether the last message is a prompt without an answer, or an answer without an end.
+    /// Whether the last message is a prompt without an answer, or an unfinished answer.
     var isUnfinished = false
     /// Whether the server recorded that the last run has ended (releases of 2.x).
     var isRecorded = false
@@ -166,7 +166,7 @@ enum BridgeAction: Sendable, Equatable {
     case check(Request, directory: String?)
     /// Send a notification.
     case ring(Ring)
-    /// A run began: record it across restarts.
+    /// A run began: record it, so that it survives restarts.
     case began(SessionID, directory: String?)
     /// A run has been handled completely: remove its record.
     case ended(SessionID)
@@ -191,10 +191,10 @@ struct Ring: Sendable, Equatable {
     var key: String
     let title: String
     let body: String
-    /// The request.
+    /// The request that the notification is about, if any.
     var request: Request?
     /// The questions that the phone shows in full so that they can be answered.
     var asked: AskedRequest?
-    /// The session's own title; `nil` if it is unknown.
+    /// The session's title, its directory's name or the MCP server that asks; `nil` if none is known.
     var name: String?
 }

@@ -2,7 +2,7 @@ import JSON
 
 /// A session's state in a Live Activity: the `contentState` of an event (docs/guide/opencode.md).
 ///
-/// All members are always written, because iOS drops a state that lacks a member of the app's type.
+/// All members are always written, because iOS drops a state that lacks a member that the app's type requires.
 struct ContentState: Sendable, Equatable {
     enum Status: String, Sendable, CaseIterable { case working, retry, permission, complete, error }
 

@@ -1,7 +1,7 @@
 import JSON
 import PushSealing
 
-/// A field of a form of 2.x, and how a person's answer becomes its value.
+/// A field of a 2.x form, and how a person's answer becomes its value.
 struct FormField: Sendable, Equatable {
     private enum Kind: Equatable {
         case text, whole, number, yesOrNo, list
@@ -10,7 +10,7 @@ struct FormField: Sendable, Equatable {
     let key: String
     let question: SealedMessage.Question
     private let kind: Kind
-    /// The values of the question's options, in their order.
+    /// The values of the question's options, in the same order.
     private let values: [JSON.Value]
 
     /// The fields of a form; `nil` if the phone can't answer them all, for instance because some depend on others.
@@ -89,7 +89,7 @@ struct FormField: Sendable, Equatable {
         return kind == .list ? .array(given) : given.first
     }
 
-    /// Text without leading and trailing white space, which keyboards add.
+    /// Text without the leading and trailing white space that keyboards add.
     private static func trimmed(_ text: String) -> Substring {
         let start = text.drop { $0.isWhitespace }
         return start.prefix(start.count - start.reversed().prefix { $0.isWhitespace }.count)
@@ -110,7 +110,7 @@ struct FormField: Sendable, Equatable {
 }
 
 extension SealedMessage.Question {
-    /// Whether apps can show the question, and each label identifies one option.
+    /// Whether apps can show the question, and whether each label identifies only one option.
     var isAnswerable: Bool {
         let labels = Set(options.map { Array($0.label.utf8) })
         // Apps don't reveal hidden characters.

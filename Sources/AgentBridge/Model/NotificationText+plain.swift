@@ -9,7 +9,7 @@ extension NotificationText {
             while let marker = blockMarkers.first(where: rest.hasPrefix) {
                 rest = rest.dropFirst(marker.count).drop { $0 == " " }
             }
-            // A rule, or the line under a table's heading.
+            // A horizontal rule, or the line below a table's heading.
             if rest.allSatisfy({ "-=*_|: ".contains($0) }) { continue }
             lines.append(inline(rest))
         }
@@ -20,7 +20,7 @@ extension NotificationText {
         "# ", "## ", "### ", "#### ", "##### ", "###### ", "> ", "- [ ] ", "- [x] ", "- ", "* ", "+ ",
     ]
 
-    /// A line without backquotes, pairs of asterisks, and the targets of links.
+    /// A line without backquotes, pairs of emphasis marks, and link targets.
     private static func inline(_ line: Substring) -> String {
         var result = ""
         var rest = line

@@ -24,11 +24,11 @@ struct PendingRing: Sendable, Equatable {
         case untitled(until: MonotonicTime)
     }
 
-    /// The session in which it happened.
+    /// The session in which the cause occurred.
     let session: SessionID
     var cause: Cause
     let since: MonotonicTime
-    /// Identifies the event, if the server does.
+    /// The server's identifier for the event, if it has one.
     let mark: String?
     /// The API that the run used; `nil` for the server's own.
     var api: Generation?
@@ -43,7 +43,7 @@ struct PendingRing: Sendable, Equatable {
     /// Whether the ring announces the end of a run that isn't known to have failed.
     var isEnd: Bool { if case .ended = cause { true } else { false } }
 
-    /// Whether the ring announces an error without a run.
+    /// Whether the ring announces an error outside a run.
     var isRunless: Bool { if case .error = cause { true } else { false } }
 
     /// The request that the ring is about.
@@ -57,14 +57,14 @@ struct PendingRing: Sendable, Equatable {
         case .ended where isGuessed && reading?.isRecorded != true: return nil
         case .ended(let known):
             if reading?.outcome == .summarized { return .summarized }
-            // A run that is over without an end was lost together with its server.
+            // A run that is over although its last message is unfinished was lost together with its server.
             return known ?? reading?.outcome ?? (isFound && reading?.isUnfinished == true ? .stopped : nil)
         }
     }
 }
 
 extension RunModel {
-    /// Drops pending rings and remembers that their runs are done.
+    /// Drops pending rings and records that their runs are done.
     mutating func dropPending(where isDropped: (PendingRing) -> Bool) {
         for (id, ring) in pending where isDropped(ring) { drop(id) }
     }
@@ -111,7 +111,7 @@ extension RunModel {
                 api: ring.api))
     }
 
-    /// Whether no descendant is running or waiting; a tree that was busy must stay quiet for a while.
+    /// Whether no descendant is running or waiting; a tree that was busy must first stay quiet for a while.
     private func isQuiet(_ root: SessionID, _ ring: inout PendingRing, _ now: MonotonicTime) -> Bool {
         if now.since(ring.since) >= Bounds.holdMax { return true }
         guard !tree.hasWork(below: root, requests: requests) else {
@@ -146,14 +146,14 @@ extension RunModel {
         pending[id] = nil
         if case .request(let request) = ring.cause { return ringRequest(request, root, reading, now) }
         defer { if tree[root]?.run == nil, !ring.isGuessed { actions.append(.ended(root)) } }
-        // Errors outside a run are identified by themselves, runs by their last message.
+        // Errors outside a run are identified by their own marks, runs by their last message.
         var mark = reading?.mark ?? ring.mark
         if ring.isRunless {
             mark = ring.mark ?? mark
         } else {
             // The server's list of running sessions can lag behind: the same end may be found twice.
             if ring.cause == .ended(nil), let mark, tree[root]?.lastEnd == mark { return }
-            // Without its messages, an end can't be distinguished from an earlier one.
+            // Without the session's messages, an end can't be distinguished from an earlier one.
             tree.update(root) { $0.lastEnd = reading?.mark ?? (ring.isGuessed ? $0.lastEnd : nil) }
         }
         guard let outcome, outcome.rings else { return }
@@ -166,7 +166,7 @@ extension RunModel {
         }
     }
 
-    /// Reads the idle sessions after a gap, and rings if another run has begun and ended in it.
+    /// Reads the idle sessions after a gap, and rings if another run began and ended during the gap.
     mutating func findMissedRuns(_ now: MonotonicTime) {
         let waiting = Set(pending.values.map(\.session))
         for session in tree.rested where !waiting.contains(session) {
@@ -202,7 +202,7 @@ extension RunModel {
         actions.append(.ring(ring))
     }
 
-    /// A ring's identity doesn't depend on the time.
+    /// A ring's identity, which depends on the time only if the event has no mark.
     private func key(_ type: EventType, _ root: SessionID, _ mark: String?, _ now: MonotonicTime) -> String {
         "\(type.rawValue) \(root) \(mark ?? "at \(now.nanoseconds)")"
     }

@@ -2,9 +2,9 @@ import PushSealing
 
 /// A person's answer to a request.
 struct RequestReply: Sendable, Equatable {
-    /// The actions that a reply can have, by their names.
+    /// The possible actions of a reply, by name.
     enum Choice: String, Sendable, CaseIterable {
-        /// Allow it this time, or from now on.
+        /// Allow the request this time, or from now on.
         case once, always
         /// Refuse a permission, or cancel questions.
         case reject
@@ -26,7 +26,7 @@ struct ReplyOffer: Sendable, Equatable {
     /// The questions that the phone can answer.
     var questions: [SealedMessage.Question] = []
 
-    /// A permission's answers.
+    /// The possible replies to a permission.
     static let permission = ReplyOffer(actions: [.once, .always, .reject])
 
     /// The names of the actions in events; `answer` isn't among them.

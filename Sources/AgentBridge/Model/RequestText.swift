@@ -37,7 +37,7 @@ enum RequestText {
 
     private static let blanks: [Unicode.Scalar] = ["\n", " ", "\t"]
 
-    /// White space, or its count if it is more than text needs.
+    /// White space, or its count if there is more than text needs.
     private static func shown(_ gap: String.UnicodeScalarView) -> String.UnicodeScalarView {
         func number(_ gap: some Sequence<Unicode.Scalar>) -> String {
             let counts = blanks.compactMap { blank in
@@ -82,7 +82,7 @@ enum RequestText {
 
     /// A tool's input: first what is run or changed, then every other member with its name.
     ///
-    /// - Parameter skipped: A member of the input, but not of values in it, that isn't shown.
+    /// - Parameter skipped: A member of the input to leave out; members of nested values are always shown.
     static func lines(of input: JSON.Value, without skipped: String? = nil) -> [String] {
         guard let members = input.object?.members else { return [shown(input)] }
         var lines: [String] = []
@@ -96,7 +96,7 @@ enum RequestText {
         return lines
     }
 
-    /// The agent's own description of a tool's use, which proves nothing.
+    /// The agent's own description of a tool call, which proves nothing.
     static let description = "description"
 
     private static let leading = [

@@ -135,7 +135,7 @@ struct RunModel: Sendable {
     mutating func settle(
         _ session: SessionID, _ outcome: Outcome?, mark: String?, _ now: MonotonicTime, isFound: Bool = false
     ) {
-        // A stopped server may continue the run; the comparison after its restart shows this.
+        // A stopped server may continue the run; the comparison after its restart shows whether it does.
         guard outcome != .stopped, see(session, nil, now) else { return }
         // An interrupted run withdraws its requests silently.
         for (id, open) in requests where open.request.session == session { forget(id, .withdrawn, now) }

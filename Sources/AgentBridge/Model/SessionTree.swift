@@ -1,6 +1,6 @@
 import Network
 
-/// The known state of a session's parent.
+/// What is known about a session's parent.
 enum Lineage: Sendable, Equatable {
     /// Never seen.
     case unknown
@@ -15,7 +15,7 @@ enum Lineage: Sendable, Equatable {
 /// A period in which a session is busy.
 struct Run: Sendable, Equatable {
     let startedAt: MonotonicTime
-    /// Whether the run's error has rung or its user aborted it, so that its end doesn't ring.
+    /// Whether the run's error has rung or the user aborted it, so that its end doesn't ring.
     var isSettled = false
     /// Why the run is waiting; `nil` if it is working.
     var retry: Retry?
@@ -26,7 +26,7 @@ struct Run: Sendable, Equatable {
 /// The stored state of a session.
 struct Session: Sendable {
     var lineage = Lineage.unknown
-    /// The directory whose instance of the server runs it (1.x).
+    /// The directory whose server instance runs the session (1.x).
     var directory: String?
     var run: Run?
     /// The session's title when it was last read.
@@ -37,7 +37,7 @@ struct Session: Sendable {
     var settledAt: MonotonicTime?
     /// Identifies the last end that was evaluated.
     var lastEnd: String?
-    /// Whether the end of the session's last run has rung: a following error belongs to that run.
+    /// Whether the end of the session's last run has rung: an error after it belongs to the same run.
     var hasRung = false
     var seenAt: MonotonicTime
 }
@@ -58,7 +58,7 @@ struct SessionTree: Sendable {
     /// The sessions with a run.
     var running: [SessionID] { sessions.filter { $0.value.run != nil }.map(\.key) }
 
-    /// The most recently ended root sessions without a run whose last end is known.
+    /// The most recently ended idle root sessions whose last end is known.
     var rested: [SessionID] {
         let ended = sessions.compactMap { session, value -> (session: SessionID, at: MonotonicTime)? in
             guard value.run == nil, value.lastEnd != nil, value.lineage == .root else { return nil }
@@ -67,7 +67,7 @@ struct SessionTree: Sendable {
         return ended.sorted { $0.at > $1.at }.prefix(Bounds.restedSessionsRead).map(\.session)
     }
 
-    /// Registers a session; false if there are too many.
+    /// Registers a session; false if there are too many or it was deleted.
     mutating func see(_ session: SessionID, _ directory: String?, _ now: MonotonicTime) -> Bool {
         if sessions[session] == nil {
             guard sessions.count < Bounds.sessionsMax, !isDeleted(session) else { return false }

@@ -11,12 +11,12 @@ actor Outbox {
     private let wallClock: @Sendable () -> EpochMilliseconds
     private var contents = QueueContents()
     private var rewrittenSize: Int64 = 0
-    /// Whether the last write failed, which is reported once.
+    /// Whether the last write failed, which is reported only once.
     private var isUnwritable = false
 
     /// Opens the queue in a directory and reads the state of earlier processes.
     ///
-    /// - Parameter sealer: Seals texts before they are written to disk, and texts that were stored readable.
+    /// - Parameter sealer: Seals texts before they are written to disk, and any that were stored unsealed.
     init(
         directory: String, sealer: Sealer? = nil, _ console: Console,
         wallClock: @escaping @Sendable () -> EpochMilliseconds = { WallClock.system.now }
@@ -50,18 +50,18 @@ actor Outbox {
     /// The number of waiting events.
     var count: Int { contents.queue.count }
 
-    /// Queues a ring once; it is on disk when this returns.
+    /// Queues a ring unless it is already queued or was delivered; it is on disk when this returns.
     ///
     /// Returns the event's ID. A request repeated after it was over is a new event even if the server reuses its
     /// identifier, because a reply to the earlier request must not answer it.
     ///
     /// - Parameters:
-    ///   - state: For Live Activities of the session.
+    ///   - state: The state for the session's Live Activities.
     ///   - actions: The possible replies.
     @discardableResult
     func put(_ ring: Ring, showing state: ContentState? = nil, actions: [String] = []) -> String {
         var event = self.event(ring, 0, state, actions)
-        // Each turn skips another entry of the table.
+        // Each turn skips one entry of `over`, so there are never more turns than entries.
         for turn in 0..<contents.over.count where contents.over[event.id] != nil {
             event = self.event(ring, turn + 1, state, actions)
         }
@@ -91,10 +91,10 @@ actor Outbox {
         return sealer?.sealed(readable, at: readable.at) ?? readable
     }
 
-    /// Records that the request of an event was answered or withdrawn.
+    /// Records that an event's request was answered or withdrawn.
     func over(_ id: String) { write([.over(id: id, at: wallClock())], isDurable: true) }
 
-    /// Queues the end of a session's Live Activities that no notification announces.
+    /// Queues the end of a session's Live Activities, which no notification announces.
     func end(_ session: SessionID, _ state: ContentState) {
         let at = wallClock()
         let key = "end \(session) at \(at)"
@@ -105,7 +105,7 @@ actor Outbox {
         write([.put(event)], isDurable: false)
     }
 
-    /// Records across restarts that a run began or is over.
+    /// Records, so that it survives restarts, that a run began or is over, or that a request rang.
     func note(_ record: QueueRecord) { write([record], isDurable: false) }
 
     private func write(_ records: [QueueRecord], isDurable: Bool) {
@@ -137,7 +137,7 @@ actor Outbox {
         for record in try file.readNew() { contents.apply(record.sealed(by: sealer, at: wallClock())) }
     }
 
-    /// Rewrites the file when it has grown.
+    /// Rewrites the file if it has grown too large.
     private func compact() {
         contents.forget(deliveredBefore: wallClock() - Bounds.doneMemory.inMilliseconds)
         guard file.size > 2 * rewrittenSize + Int64(Bounds.queueFileBytesRewritten) else { return }

@@ -69,7 +69,7 @@ struct PostQueue: Sendable {
 
     /// Records the outcome of an event from ``next(_:)``.
     ///
-    /// - Parameter random: From 0 to 1.
+    /// - Parameter random: A random number from 0 to 1.
     mutating func finish(
         _ event: QueuedEvent, _ outcome: Outcome, _ now: MonotonicTime, random: Double
     ) {

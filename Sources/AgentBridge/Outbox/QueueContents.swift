@@ -38,7 +38,7 @@ struct QueueContents: Sendable {
         queue = changed
     }
 
-    /// Forgets deliveries before a time, and the oldest ones if there are too many.
+    /// Forgets deliveries from before a time, and the oldest ones if there are too many.
     mutating func forget(deliveredBefore time: EpochMilliseconds) {
         done = Self.latest(done, since: time)
         over = Self.latest(over, since: time)

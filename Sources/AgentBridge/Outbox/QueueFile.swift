@@ -2,7 +2,7 @@ import Glibc
 import Network
 import Programs
 
-/// The queue's file: any process of the bridge appends records under a lock.
+/// The queue's file: any process of the bridge can append records to it under a lock.
 ///
 /// The process that owns the queue rewrites the file without obsolete records (docs/design/bridge.md).
 final class QueueFile {
@@ -54,10 +54,10 @@ final class QueueFile {
         throw FileError(errno: errno)
     }
 
-    /// Whether too much has been appended since ``readNew()`` for the next call to read.
+    /// Whether more has been appended since the last ``readNew()`` than the next call can read.
     var isOversized: Bool { size - offset > Bounds.queueFileBytesMax }
 
-    /// Renames the file and starts a new one with some records.
+    /// Renames the file and starts a new one with the given records.
     ///
     /// - Returns: The path of the file that was set aside, which replaces an earlier one.
     func setAside(keeping records: [QueueRecord]) throws(FileError) -> String {
@@ -102,7 +102,7 @@ final class QueueFile {
 
     /// Replaces the file's contents.
     ///
-    /// - Parameter records: The records to keep, given those that other processes have just appended.
+    /// - Parameter records: Returns the records to keep, given those that other processes have just appended.
     func rewrite(_ records: ([QueueRecord]) -> [QueueRecord]) throws(FileError) {
         try lock()
         defer { unlock() }

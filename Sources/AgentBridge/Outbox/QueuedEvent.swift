@@ -1,6 +1,6 @@
 import JSON
 
-/// An event that is waiting until the relay accepts it.
+/// An event that is waiting for the relay to accept it.
 struct QueuedEvent: Sendable, Equatable {
     /// The relay's `eventID`: the same for the same event, even after a restart.
     let id: String
@@ -9,9 +9,9 @@ struct QueuedEvent: Sendable, Equatable {
     let type: Kind
     let session: SessionID
     let text: Text
-    /// Whether the event can ring until it is answered, because the bridge notices the request's answer.
+    /// Whether the event can ring until it is answered, because the bridge notices when the request is answered.
     var awaitsAnswer = false
-    /// The state for the session's Live Activities; `nil` if none are sent.
+    /// The state for the session's Live Activities; `nil` if none is sent.
     var state: ContentState?
     /// The possible replies; empty if no reply is awaited.
     var actions: [String] = []
@@ -34,9 +34,9 @@ struct QueuedEvent: Sendable, Equatable {
 }
 
 extension QueuedEvent {
-    /// The event for a ring, not sealed.
+    /// The unsealed event for a ring.
     ///
-    /// - Parameter turn: How many times the same request was over before.
+    /// - Parameter turn: How many times the same request has already ended.
     init(
         _ ring: Ring, turn: Int = 0, at: EpochMilliseconds, showing state: ContentState? = nil,
         actions: [String] = []
@@ -90,13 +90,13 @@ extension QueuedEvent.Text {
     }
 }
 
-/// A record of the queue's file, one JSON object per line.
+/// A record in the queue's file, one JSON object per line.
 enum QueueRecord: Sendable, Equatable {
     /// An event is waiting.
     case put(QueuedEvent)
     /// The relay has accepted an event, or the event was dropped.
     case done(id: String, at: EpochMilliseconds)
-    /// The request of an event was answered or withdrawn.
+    /// An event's request was answered or withdrawn.
     case over(id: String, at: EpochMilliseconds)
     /// A request's event rings until the request is over.
     case rang(RungRequest, at: EpochMilliseconds)

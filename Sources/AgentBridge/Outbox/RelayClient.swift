@@ -9,9 +9,9 @@ struct RelayClient: Sendable {
     let secret: String
     /// A file with certificates to trust instead of the system's.
     var caFile: String?
-    /// The interval at which permissions ring again until someone answers; zero to ring once.
+    /// The interval at which permissions ring again until someone answers; zero to ring only once.
     var repeatEvery: Duration = .zero
-    /// The timeout of a request.
+    /// The timeout for each request.
     var deadline = Bounds.postDeadline
 
     /// The relay's answer.
@@ -49,7 +49,7 @@ struct RelayClient: Sendable {
         }
     }
 
-    /// Sends a request whose response has the same form as an event's.
+    /// Sends a request whose response has the same form as the one to an event.
     ///
     /// - Parameter eventID: The event that the request is about.
     func send(_ path: String, _ body: [UInt8], about eventID: String? = nil) async -> Answer {

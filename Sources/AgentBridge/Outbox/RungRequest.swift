@@ -4,7 +4,7 @@ import JSON
 struct RungRequest: Sendable, Equatable {
     let request: Request
     let eventID: String
-    /// Whether phones were offered to answer its questions.
+    /// Whether the notification let phones answer the request's questions.
     var offersAnswers = false
 }
 

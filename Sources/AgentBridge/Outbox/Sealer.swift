@@ -17,7 +17,7 @@ struct Sealer: Sendable {
         self.hidesSessions = hidesSessions
     }
 
-    /// The event without readable text; an event that is already sealed stays unchanged.
+    /// The event without readable text; a text that is already sealed stays unchanged.
     ///
     /// - Parameter now: The time of sealing.
     func sealed(_ event: QueuedEvent, at now: EpochMilliseconds) -> QueuedEvent {
@@ -26,8 +26,8 @@ struct Sealer: Sendable {
             event.state = event.state?.withoutText
             return event
         }
-        // An unkeyed hash would let others confirm guesses about the event; the ID must be the same each time it is
-        // sealed.
+        // An unkeyed hash would let others confirm guesses about the event; the ID must be the same each time the event
+        // is sealed.
         let id = "oc-" + hash(event.id)
         return QueuedEvent(
             id: id, at: event.at, type: event.type, session: visible(event.session),

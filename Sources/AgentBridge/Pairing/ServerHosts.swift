@@ -46,7 +46,7 @@ enum ServerHosts {
         return ranks.joined().reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
-    /// Whether all given addresses have their own ports, so that the server's port doesn't matter.
+    /// Whether addresses are given and all have their own ports, so that the server's port doesn't matter.
     static func havePorts(_ advertised: [String]) -> Bool {
         !advertised.isEmpty
             && advertised.allSatisfy { host in
@@ -92,7 +92,7 @@ enum ServerHosts {
     /// Whether an interface belongs to a network of containers or virtual machines inside this machine.
     private static func isVirtual(_ interface: String) -> Bool {
         if virtualPrefixes.contains(where: interface.hasPrefix) { return true }
-        // Docker names its bridges `br-` and twelve digits; other bridges lead to the LAN.
+        // Docker names its bridges `br-` plus twelve hexadecimal digits; other bridges lead to the LAN.
         return interface.hasPrefix("br-") && interface.utf8.count == 15
             && interface.dropFirst(3).allSatisfy(\.isHexDigit)
     }

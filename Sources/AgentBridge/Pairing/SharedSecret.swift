@@ -24,9 +24,8 @@ struct SharedSecret: Sendable, Equatable {
 
     /// Parses the contents of a secret's file: `key:` and a pairing secret in base64url, or only a relay secret.
     ///
-    /// Text that looks like a damaged key is refused: treated as a relay secret, it would be sent to the
-    /// relay, and texts would be sent readable. The prefix `secret:` marks a relay secret, regardless of its
-    /// form.
+    /// Text that looks like a damaged key is refused: treated as a relay secret, it would be sent to the relay, and
+    /// texts would be sent unsealed. The prefix `secret:` marks a relay secret, regardless of its form.
     init(file bytes: [UInt8]) throws(FileError) {
         // OpenCode and the app also trim white space.
         let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
@@ -81,7 +80,7 @@ struct SharedSecret: Sendable, Equatable {
     }
 }
 
-/// The file with the secret, which only its user can read.
+/// The file with the secret, which only its owner can read.
 enum SecretFile {
     /// The path of the secret's file.
     static func path(_ configuration: Configuration) -> String {

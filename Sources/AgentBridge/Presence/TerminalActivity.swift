@@ -3,13 +3,13 @@ import Glibc
 /// When someone last typed in a terminal, determined as `w` does: the kernel records when a program reads from a
 /// terminal.
 enum TerminalActivity {
-    /// The directory of the terminals of SSH sessions, terminal windows, tmux and the like.
+    /// The directory with the terminals of SSH sessions, terminal windows, tmux and the like.
     static let directory = "/dev/pts"
 
     /// When a program last read input from a user's terminals; `nil` if the user has none.
     ///
-    /// The kernel rounds to eight seconds. Input that a terminal sends by itself, such as replies about its colours,
-    /// counts as typing.
+    /// The kernel rounds the time to eight seconds. Input that a terminal sends on its own, such as replies about its
+    /// colours, counts as typing.
     static func lastInput(in directory: String = directory, of user: uid_t = geteuid()) -> EpochMilliseconds?
     {
         guard let listing = opendir(directory) else { return nil }

@@ -42,7 +42,7 @@ struct DecisionLog: Sendable {
         try SmallFile.write(Array(kept), to: descriptor)
     }
 
-    /// A name as one word.
+    /// A name reduced to one word.
     private static func word(_ text: String) -> String {
         let kept = text.prefix(Bounds.decisionToolCharactersMax).map { character in
             character.isASCII && (character.isLetter || character.isNumber || "_.:-".contains(character))

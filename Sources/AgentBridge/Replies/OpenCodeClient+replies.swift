@@ -17,7 +17,7 @@ extension OpenCodeClient {
 
         /// The fate of the reply.
         ///
-        /// - Parameter isUnconfirmed: Whether the answer to an earlier attempt was lost.
+        /// - Parameter isUnconfirmed: Whether the response to an earlier attempt was lost.
         func fate(isUnconfirmed: Bool) -> ReplyFate {
             switch self {
             case .taken: .taken
@@ -29,7 +29,7 @@ extension OpenCodeClient {
             }
         }
 
-        /// The rest of the log's sentence about the reply.
+        /// The rest of the log message about the reply.
         func sentence(_ choice: RequestReply.Choice) -> String {
             switch self {
             case .taken: ": \(choice.rawValue)"
@@ -111,7 +111,7 @@ extension OpenCodeClient {
         guard reply.choice == .answer else {
             let answer = try await delete(path, reply.message.map { [("message", $0)] } ?? [])
             guard [404, 405].contains(answer.status) || answer.isPage else { return answer }
-            // Previews of 2.x have another route, without a message.
+            // Previews of 2.x use a different route, which takes no message.
             let earlier = try await post(path + "/cancel", [], Self.noMembers)
             return earlier.isPage ? answer : earlier
         }

@@ -3,10 +3,10 @@ import Network
 import Programs
 import PushSealing
 
-/// Waits for replies to the requests that rang, passes each reply to OpenCode once, and reports its result.
+/// Waits for replies to the requests that rang, passes each reply on to OpenCode, and reports its result.
 ///
-/// Replies at the relay survive a restart of the bridge: the request then rings again under the same ID,
-/// which the relay doesn't deliver twice, and the wait finds the reply.
+/// Replies at the relay survive a restart of the bridge: the queue's file records which requests rang and their event
+/// IDs, so the new process waits for the same replies.
 actor ReplyDesk {
     /// The desk's dependencies.
     struct Parts: Sendable {
@@ -28,7 +28,7 @@ actor ReplyDesk {
     private struct Watched: Sendable {
         let request: Request
         let eventID: String
-        /// Whether phones were offered to reply.
+        /// Whether the event let phones reply.
         let isOffered: Bool
         var isReplied = false
     }
@@ -45,7 +45,7 @@ actor ReplyDesk {
     private let input: AsyncStream<Job>.Continuation
     private var client: OpenCodeClient?
     private var watched: [RequestID: Watched] = [:]
-    /// Requests whose turn hasn't come yet.
+    /// Requests whose wait for a reply hasn't started yet.
     private var waiting: [RequestID] = []
     private var active = 0
     /// The events whose replies are being given to OpenCode.
@@ -61,7 +61,7 @@ actor ReplyDesk {
         (jobs, input) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
     }
 
-    /// Works until the task is cancelled.
+    /// Runs until the task is cancelled.
     func run() async {
         await withDiscardingTaskGroup { group in
             for await job in jobs {
@@ -146,7 +146,8 @@ actor ReplyDesk {
             switch await parts.wait(eventID) {
             case .nothing:
                 backOff.reset()
-                // A relay with too many waits ends the oldest early; asking again at once would use up the event limit.
+                // A relay with too many waits ends the longest-running one early; asking again at once would use up the
+                // event limit.
                 guard (try? await parts.sleep(backOff.next(.random(in: 0...1)))) != nil else { return nil }
                 backOff.reset()
             case .later(let reason, let pause):
@@ -189,7 +190,7 @@ actor ReplyDesk {
             guard watched(known.request.id, as: known.eventID) != nil else {
                 console.note("\(name) came too late")
                 let end = ends[known.eventID] ?? .withdrawn
-                // The reply was in time if it has been tried.
+                // A reply that has been tried came in time.
                 if end == .withdrawn, attempt > 0 { return ReplyFate(after: lastFault) }
                 return isUnconfirmed ? ReplyFate(end).unconfirmed : ReplyFate(end)
             }
@@ -215,7 +216,7 @@ actor ReplyDesk {
         return ReplyFate(after: lastFault)
     }
 
-    /// Reports the result of a reply, or without one, of every reply from now on.
+    /// Reports the result of a reply or, without one, of every reply that arrives from now on.
     private func report(_ fate: ReplyFate, of given: GivenReply?, to eventID: String) async {
         guard let opener = parts.opener else { return }
         let result: GivenResult
@@ -261,7 +262,7 @@ actor ReplyDesk {
 }
 
 extension ReplyDesk.Parts {
-    /// Creates the dependencies for a relay.
+    /// Creates the dependencies from a relay client.
     init(relay: RelayClient, opener: ReplyOpener?) {
         self.init(
             wait: { await relay.waitForReply(to: $0) }, acknowledge: { await relay.acknowledge($0) },

@@ -8,7 +8,7 @@ struct ReplyFate: Sendable, Equatable {
     var reason: String?
 
     static let taken = Self(outcome: .taken)
-    /// The agent was allowed less than the reply said: this once, without its rules.
+    /// The agent was allowed less than the reply asked for: only this once, without new rules.
     static let takenOnce = Self(outcome: .taken, reason: "once")
     static let answeredElsewhere = Self(outcome: .answeredElsewhere)
     static let tooLate = Self(outcome: .tooLate)
@@ -70,11 +70,11 @@ enum GivenResult: Sendable, Equatable {
 }
 
 extension ReplyOpener {
-    /// The result of a reply, or of every reply if none has arrived.
+    /// The result of a reply, or of every later reply if none has arrived.
     ///
     /// Sealed if there is a key, unless the reply was readable.
     ///
-    /// - Parameter seconds: The time, since 1970.
+    /// - Parameter seconds: The time in seconds since 1970.
     func result(
         _ fate: ReplyFate, of given: GivenReply?, to eventID: String, at seconds: Int
     ) throws(SealingFailure) -> GivenResult {

@@ -26,7 +26,7 @@ enum ReplyRefusal: Error, Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// Opens replies, and refuses those that may not come from a paired phone.
+/// Opens replies, and refuses those that might not come from a paired phone.
 struct ReplyOpener: Sendable {
     /// The pairing's keys; empty if there is only a relay secret.
     let keys: [SealedReply.Key]

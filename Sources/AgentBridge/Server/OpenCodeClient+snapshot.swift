@@ -132,7 +132,7 @@ extension OpenCodeClient {
 
     /// How a session's last run ended, from its durable events; `nil` if they don't show it.
     ///
-    /// The log is an event stream that ends by itself.
+    /// The log is an event stream that ends on its own.
     func loggedOutcome(_ session: SessionID) async -> Outcome? {
         guard let position = memory.position(of: session) else { return nil }
         var request = Self.request(

@@ -6,9 +6,9 @@ enum ServerError: Error, Sendable, Equatable, CustomStringConvertible {
     case unauthorized
     /// The server isn't an OpenCode server.
     case unknownServer(String)
-    /// A request was refused.
+    /// A request failed with this status.
     case status(Int)
-    /// An answer isn't the expected JSON, or an event stream.
+    /// An answer isn't the expected JSON or event stream.
     case answer(String)
 
     var description: String {

@@ -16,7 +16,7 @@ struct ServerPlace: Sendable, Equatable {
     let credentials: WebCredentials?
     let origin: Origin
 
-    /// OpenCode's first choice of a port.
+    /// The address with the port that OpenCode tries first.
     static let standardAddress = "http://127.0.0.1:4096"
 
     /// Finds the server: the given address, otherwise the service file, otherwise OpenCode's standard port.

@@ -71,7 +71,7 @@ struct ServerStream: Sendable {
         guard answer.isOfType("text/event-stream") else { throw .answer("no event stream") }
     }
 
-    /// Parses and decodes on the request's thread.
+    /// Parses and decodes the stream on the request's thread.
     private final class Reader: WebStreamReader {
         private struct State {
             var parser = EventStreamParser()

@@ -53,7 +53,7 @@ enum StateDirectory {
     /// The names of the bridge and its directories, the current name first.
     static let names = ["agent-bridge", "opencode-bridge"]
 
-    /// The bridge's directory for its state; `nil` without a home.
+    /// The bridge's directory for its state; `nil` without a home directory.
     static func standard(_ environment: [String: String]) -> String? {
         base(environment).map { own(in: $0) }
     }

@@ -1,7 +1,7 @@
 import JSON
 import PushSealing
 
-/// Decodes the events of 1.x: `/global/event`, with an envelope, and `/event`, without.
+/// Decodes the events of 1.x: `/global/event`, with an envelope, and `/event`, without one.
 enum FirstGeneration {
     static func decode(_ frame: JSON.Value) -> [StreamSignal] {
         let event = frame["payload"] ?? frame

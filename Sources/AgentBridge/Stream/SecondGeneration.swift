@@ -80,7 +80,7 @@ enum SecondGeneration {
         var request = Request(id: id, session: session, kind: isQuestion ? .question : .form)
         request.digest = value.asked
         request.detail = value.formDetail
-        // A form of an MCP server without a session isn't listed by session, so it can't be compared.
+        // A form from an MCP server without a session isn't listed by session, so it can't be compared.
         if session != .global, let fields = FormField.all(of: value) {
             request.fields = fields
             request.questions = fields.map(\.question)

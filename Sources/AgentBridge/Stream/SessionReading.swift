@@ -33,12 +33,12 @@ enum SessionReading {
         let messages = answer["data"]?.array ?? []
         var reading = Reading()
         reading.tool = tool(messages.first?["content"]?.array)
-        // Commands that the person has run since then aren't a run: the last run ended before them.
+        // Shell commands that the person ran after a run aren't part of it: the run ended before them.
         let sinceEnd = messages.prefix { !judgedTypes.contains(type($0)) || type($0) == "shell" }.count
         let isEnded = sinceEnd < messages.count && type(messages[sinceEnd]) == "idle"
         let run = isEnded ? messages[sinceEnd...].drop { type($0) == "idle" } : messages[...]
         let last = run.first { judgedTypes.contains(type($0)) && type($0) != "idle" }
-        // This ID is the same before and after the end is recorded, so that it identifies the run.
+        // This ID is the same before and after the end is recorded, so it identifies the run.
         reading.mark = last?.identifier("id")
         if isEnded {
             reading.mark = reading.mark ?? messages[sinceEnd].identifier("id")
@@ -65,7 +65,7 @@ enum SessionReading {
         isPrompt || message["time"]?["completed"] == nil
     }
 
-    /// Reads a session's description of either generation; a title that only contains a time is ignored.
+    /// Reads either generation's description of a session; a title that contains only a time is ignored.
     static func describe(_ info: JSON.Value, in reading: inout Reading) {
         let title = info["title"]?.text
         reading.title = isProvisional(title) ? nil : title
@@ -81,7 +81,7 @@ enum SessionReading {
         SilentError.isAbort(error.name) ? .interrupted : .failed(error)
     }
 
-    /// Messages that show how a run ended, or that it didn't.
+    /// The types of messages that show how a run ended, or that it didn't.
     private static let judgedTypes: Set<String> = [
         "assistant", "idle", "user", "synthetic", "shell", "compaction",
     ]

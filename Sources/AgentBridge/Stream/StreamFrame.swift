@@ -1,6 +1,6 @@
 import JSON
 
-/// The meaning of a frame of a stream.
+/// The meaning of a stream frame.
 enum StreamSignal: Sendable, Equatable {
     /// For the model.
     case event(BridgeEvent)
@@ -73,7 +73,7 @@ extension JSON.Value {
     /// A member that is a session's identifier.
     func sessionID(_ name: String = "sessionID") -> SessionID? { SessionID(self[name]?.string) }
 
-    /// A member that is another identifier.
+    /// A member that is any other identifier.
     func identifier(_ name: String) -> String? {
         guard let text = self[name]?.string, (1...Bounds.identifierBytesMax).contains(text.utf8.count)
         else { return nil }

@@ -1,7 +1,7 @@
 import Network
 import Programs
 
-/// Writes messages for users and the journal to standard error, results to standard output.
+/// Writes messages for users and the journal to standard error, and results to standard output.
 struct Console: Sendable {
     /// Whether to also explain decisions.
     var isVerbose = false

@@ -1,7 +1,7 @@
 import JSON
 import Storage
 
-/// Identifiers made of hashes.
+/// Identifiers made from hashes.
 enum Fingerprint {
     /// The first hexadecimal digits of a text's SHA-256.
     static func hex(_ text: String, count: Int) -> String {

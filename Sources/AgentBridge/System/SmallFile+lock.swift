@@ -3,7 +3,7 @@ import Network
 import Programs
 
 extension SmallFile {
-    /// Locks an open file until it is closed or unlocked; other processes hold such locks for milliseconds.
+    /// Locks an open file until it is closed or unlocked; other processes hold such locks only for milliseconds.
     static func lock(_ descriptor: Int32) throws(FileError) {
         let end = MonotonicTime.current + Bounds.queueLockDeadline
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {

@@ -33,9 +33,9 @@ enum Bounds {
     static let sessionMemory: Duration = .seconds(600)
     /// The pause between two rounds of forgetting sessions.
     static let prunePause: Duration = .seconds(10)
-    /// Maximum sessions; events of any others are ignored.
+    /// Maximum known sessions; events of any others are ignored.
     static let sessionsMax = 20_000
-    /// Deleted sessions that are remembered, since events about them can follow.
+    /// Maximum deleted sessions that are remembered, since events about them can follow.
     static let deletedSessionsMax = 256
     /// Maximum open requests; any others are ignored.
     static let requestsMax = 4_096
@@ -91,7 +91,7 @@ enum Bounds {
     static let serverDeadline: Duration = .seconds(10)
     /// Maximum size of a response from the OpenCode server.
     static let serverAnswerBytesMax = 8 << 20
-    /// The pauses between the attempts to read a session.
+    /// The pauses between attempts to read a session or a list of requests.
     static let serverRetryPauses: [Duration] = [.milliseconds(500), .seconds(2), .seconds(5)]
     /// Maximum concurrent requests to the OpenCode server.
     static let serverWorkers = 4
@@ -136,7 +136,7 @@ enum Bounds {
     static let doneMemory: Duration = .seconds(24 * 3600)
     /// Maximum delivered events that are remembered.
     static let doneMax = 4_096
-    /// The size at which the queue's file is rewritten without its old records.
+    /// The size above which the queue's file is first rewritten without its old records.
     static let queueFileBytesRewritten = 1 << 20
     /// The size above which the file is set aside, because no bridge writes that much.
     static let queueFileBytesMax = 64 << 20
@@ -161,7 +161,7 @@ enum Bounds {
     static let replyWaitsMax = 8
     /// The first pause before asking for a reply again after a failure; it doubles each time.
     static let replyPauseMin: Duration = .seconds(1)
-    /// The longest pause before asking for a reply again, unless the relay asks for up to ``postPauseMax``.
+    /// The longest pause before asking for a reply again; the relay can ask for more, up to ``postPauseMax``.
     static let replyPauseMax: Duration = .seconds(30)
     /// Maximum attempts to acknowledge an event; together they take longer than an event can be queued.
     static let acknowledgementsMax = 60
@@ -183,11 +183,11 @@ enum Bounds {
 
     /// The longest interval for `--live-activities`, in seconds.
     static let activitySecondsMax: Int64 = 600
-    /// How long a run lasts before an activity is started for it.
+    /// How long a run must last before an activity is started for it.
     static let activityStartWait: Duration = .seconds(5)
     /// Maximum sessions whose states are sent.
     static let activitiesMax = 16
-    /// When an unchanged state is sent again: iOS marks a state as outdated after two minutes, as the relay requests.
+    /// The age at which an unchanged state is resent: iOS marks it as outdated after two minutes, as the relay requests.
     static let activityRefresh: Duration = .seconds(90)
     /// How long no states are sent after the relay has refused one, for instance because the relay is too old.
     static let activityRefusedPause: Duration = .seconds(600)
@@ -197,7 +197,7 @@ enum Bounds {
     static let stateTitleCharactersMax = 80
     /// Maximum size of a session's title in a state.
     static let stateTitleBytesMax = 256
-    /// Maximum size of text in a state: even with JSON escapes, all of it fits the relay's limit.
+    /// Maximum size of text in a state: even with JSON escapes, all of it fits within the relay's limit.
     static let stateTextBytesMax = 512
     /// Maximum size of a tool's name in a state.
     static let stateToolBytesMax = 64
@@ -206,11 +206,11 @@ enum Bounds {
 
     /// Maximum length of an envelope: leaves room in APNs' 4,096 bytes for identifiers of any length.
     static let sealedCharactersMax = 2_434
-    /// Maximum sizes of a title and of a body, each tried until the envelope fits.
+    /// Maximum sizes of a title and of a body, tried in turn until the envelope fits.
     static let sealedTextBytesMax = [1_024, 512, 256, 64]
     /// Maximum size of a session's ID with which an envelope of any length fits into a push.
     static let sessionBytesUsual = 64
-    /// Maximum sizes of the excerpt from a request that doesn't fit, each tried until the envelope fits.
+    /// Maximum sizes of the excerpt from a request that doesn't fit, tried in turn until the envelope fits.
     static let cutRequestBytesMax = [1_500, 1_000, 600, 200]
     /// Maximum addresses of the server in a pairing; more would make the code hard to scan.
     static let serverHostsMax = 6
@@ -230,7 +230,7 @@ enum Bounds {
     static let outcomeHoursDefault = 24
     /// How many hours `agent-bridge outcomes` looks back at most: as long as a relay keeps its log by default.
     static let outcomeHoursMax = 30 * 24
-    /// Outcomes per request, which is the relay's maximum.
+    /// Outcomes per request: the relay's maximum.
     static let outcomesPerPage = 100
     /// Maximum requests for outcomes per command.
     static let outcomePagesMax = 50
@@ -239,7 +239,7 @@ enum Bounds {
 
     /// Maximum size of a hook's input.
     static let hookInputBytesMax = 4 << 20
-    /// How long an agent may take to pass its input.
+    /// How long an agent may take to pass the input to its hook.
     static let hookInputDeadline: Duration = .seconds(1)
     /// How many ends and errors of a session ring within ``hookFloodWindow``; permissions always ring.
     static let hookRingsMax = 20
@@ -262,7 +262,7 @@ enum Bounds {
     static let answerCheckInterval: Duration = .seconds(1)
     /// How long a hook may take to withdraw its request or to report a reply's result.
     static let withdrawDeadline: Duration = .seconds(3)
-    /// How much longer than its wait a waiting hook's process may run.
+    /// How long a waiting hook's process may keep running after its wait.
     static let answerProcessSecondsMore: Int64 = 8
     /// How much of a session's transcript is read.
     static let transcriptBytesMax = 4 << 20
@@ -276,7 +276,7 @@ enum Bounds {
     static let shownSpacesMax = 40
     /// Longer runs of line breaks in a request are shown as a count.
     static let shownBreaksMax = 3
-    /// How long a hook's fault isn't shown again.
+    /// The pause before the same hook fault is shown again.
     static let hookFaultPause: Duration = .seconds(600)
     /// Maximum size of the first line of a session's file, which says which client runs it.
     static let transcriptLineBytesMax = 512 << 10

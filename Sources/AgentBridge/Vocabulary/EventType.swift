@@ -1,4 +1,4 @@
-/// What an event rings for: one of the relay's event types.
+/// Why an event rings: one of the relay's event types.
 enum EventType: String, Sendable, CaseIterable {
     case complete, permission, error
 }
@@ -22,18 +22,18 @@ enum Outcome: Sendable, Equatable {
     case stopped
 }
 
-/// An error of a run.
+/// An error in a run.
 struct RunError: Sendable, Equatable {
     /// OpenCode's name for the error.
     var name: String?
     /// A message for the user.
     var message: String?
 
-    /// The error of a run that ended with its server.
+    /// The error for a run that ended because its server stopped.
     static let stopped = RunError(message: "The OpenCode server stopped during this run.")
 }
 
-/// OpenCode's names of errors that never ring.
+/// OpenCode's names for errors that never ring.
 enum SilentError {
     private static let aborts: Set<String> = ["MessageAbortedError", "AbortError", "aborted"]
     private static let overflows: Set<String> = [

@@ -12,7 +12,7 @@ struct SessionID: Hashable, Sendable {
 }
 
 extension SessionID {
-    /// The ID in requests without a session, which 2.x uses for questions of MCP servers.
+    /// The ID in requests without a session, which 2.x uses for questions from MCP servers.
     static let global = SessionID(verbatim: "global")
 
     private init(verbatim text: String) { self.text = text }
