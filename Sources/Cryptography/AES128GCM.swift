@@ -34,7 +34,7 @@ package enum AES128GCM {
         }
     }
 
-    /// The plaintext of a ciphertext with its tag; `nil` if it isn't authentic.
+    /// Decrypts a ciphertext that is followed by its tag; `nil` if it isn't authentic.
     package static func open(_ sealed: [UInt8], key: [UInt8], nonce: [UInt8]) -> [UInt8]? {
         precondition(key.count == keyBytes && nonce.count == nonceBytes)
         guard sealed.count >= tagBytes else { return nil }

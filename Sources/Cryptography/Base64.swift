@@ -27,7 +27,7 @@ package enum Base64 {
 
     /// Decodes the standard and the URL-safe alphabet, skipping white space; padding is optional.
     ///
-    /// `nil` for anything else.
+    /// Returns `nil` for anything else.
     package static func decode(_ text: [UInt8]) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count * 3 / 4)

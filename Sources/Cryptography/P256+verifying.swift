@@ -1,10 +1,10 @@
 internal import COpenSSL
 
 extension P256 {
-    /// The size of a signature: r and s (RFC 7518, section 3.4).
+    /// The size of a signature, in bytes: r and s (RFC 7518, section 3.4).
     package static let signatureBytes = 64
 
-    /// Whether a signature of a message (ES256) verifies with this public key.
+    /// Whether an ES256 signature of a message verifies with this public key.
     ///
     /// Also false for a key that isn't on the curve, or if r or s is out of range.
     package static func verifies(

@@ -2,12 +2,12 @@ internal import COpenSSL
 
 /// Key agreement on the curve P-256.
 ///
-/// Calls the curve's arithmetic directly: OpenSSL 3.0's `EVP_PKEY` functions take longer to look up their providers than
-/// to compute. All multiplications by a secret take constant time.
+/// Calls the curve arithmetic directly: OpenSSL 3.0's `EVP_PKEY` functions spend more time looking up their providers
+/// than computing. All multiplications by a secret take constant time.
 package enum P256 {
     /// The size of a private scalar and of a shared secret, in bytes.
     package static let scalarBytes = 32
-    /// The size of a public key: 04, x and y (SEC 1, section 2.3.3, uncompressed).
+    /// The size of a public key, in bytes: 04, x and y (SEC 1, section 2.3.3, uncompressed).
     package static let publicKeyBytes = 65
 
     /// A random private scalar.
@@ -18,7 +18,7 @@ package enum P256 {
         }
     }
 
-    /// Whether 32 bytes are a private key: 0 < scalar < the group's order.
+    /// Whether the bytes are a private key: 32 bytes, with 0 < scalar < the group's order.
     package static func isScalar(_ bytes: [UInt8]) -> Bool {
         bytes.count == scalarBytes && bytes.contains { $0 != 0 } && bytes.lexicographicallyPrecedes(order)
     }
@@ -29,7 +29,7 @@ package enum P256 {
         return work.decode(bytes)
     }
 
-    /// The public key of a private scalar; `nil` if the scalar is out of range.
+    /// The public key for a private scalar; `nil` if the scalar is out of range.
     package static func publicKey(of scalar: [UInt8]) -> [UInt8]? {
         guard isScalar(scalar), let work = Work() else { return nil }
         return work.multiplyBase(by: scalar)
@@ -48,7 +48,7 @@ package enum P256 {
         [0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0] + [UInt8](repeating: 0xFF, count: 8)
         + [0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63, 0x25, 0x51]
 
-    /// The context and the point of one calculation.
+    /// The context and the point for one calculation.
     @safe private final class Work {
         private let context: OpaquePointer
         private let point: OpaquePointer
@@ -70,7 +70,7 @@ package enum P256 {
             unsafe BN_CTX_free(context)
         }
 
-        /// Sets the point; false if the bytes aren't on the curve.
+        /// Sets the point; false if the bytes aren't a point on the curve.
         func decode(_ bytes: [UInt8]) -> Bool {
             defer { ERR_clear_error() }
             return unsafe EC_POINT_oct2point(P256.group.pointer, point, bytes, bytes.count, context) == 1

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// A P-256 private key for signatures.
+/// A P-256 private key for signing.
 ///
 /// It is never printed.
 @safe package final class P256PrivateKey: @unchecked Sendable {  // why: signing only reads the key
@@ -28,7 +28,7 @@ internal import COpenSSL
         unsafe self.init(owning: key)
     }
 
-    /// Creates the key with a private scalar; `nil` unless the scalar is in range (``P256/isScalar(_:)``).
+    /// Creates a key from a private scalar; `nil` unless the scalar is in range (``P256/isScalar(_:)``).
     package convenience init?(scalar: [UInt8]) {
         defer { ERR_clear_error() }
         guard let point = P256.publicKey(of: scalar), let key = unsafe Self.make(scalar, point) else {
@@ -53,12 +53,12 @@ internal import COpenSSL
         return bytes
     }
 
-    /// Signs with ES256 (RFC 7518, section 3.4): r and s, 64 bytes in total; `nil` if OpenSSL fails.
+    /// Signs with ES256 (RFC 7518, section 3.4); returns r and s, 64 bytes in total, or `nil` if OpenSSL fails.
     package func sign(_ message: [UInt8]) -> [UInt8]? {
         derSignature(message).flatMap(Self.joseSignature)
     }
 
-    /// Whether a signature verifies with the public half.
+    /// Whether a test signature verifies with the public half.
     package func signsAndVerifies() -> Bool {
         let message = Array("apn-relay".utf8)
         defer { ERR_clear_error() }
@@ -68,7 +68,7 @@ internal import COpenSSL
             && EVP_DigestVerify(context, der, der.count, message, message.count) == 1
     }
 
-    /// Signs and returns OpenSSL's DER form.
+    /// Signs and returns OpenSSL's DER signature.
     private func derSignature(_ message: [UInt8]) -> [UInt8]? {
         defer { ERR_clear_error() }
         guard let context = unsafe EVP_MD_CTX_new() else { return nil }
@@ -81,12 +81,12 @@ internal import COpenSSL
         return Array(der[..<count])
     }
 
-    /// The longest DER signature: two integers of 33 bytes with their headers and the sequence's.
+    /// The longest DER signature, in bytes: two 33-byte integers with their headers, and the sequence's header.
     private static let derBytesMax = 72
-    /// The size of r and of s.
+    /// The size of r and of s, in bytes.
     private static let integerBytes = 32
 
-    /// Converts OpenSSL's DER to JOSE's r and s.
+    /// Converts OpenSSL's DER signature to JOSE's r and s.
     private static func joseSignature(_ der: [UInt8]) -> [UInt8]? {
         let signature = unsafe der.withUnsafeBufferPointer { buffer in
             var start = buffer.baseAddress
@@ -108,7 +108,7 @@ internal import COpenSSL
                 return nil
             }
             defer { unsafe BIO_free(bio) }
-            // Without a callback OpenSSL would prompt for a password at the terminal.
+            // Without a callback, OpenSSL would prompt for a password at the terminal.
             return unsafe PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
         }
     }

@@ -1,8 +1,8 @@
-/// Finds PEM in a setting's text.
+/// Finds PEM text in a setting's value.
 package enum PEMText {
     private static let begin = Array("-----BEGIN ".utf8)
 
-    /// The PEM text, given as plain PEM, in one line with `\n` for line breaks, or in base64; `nil` for anything else.
+    /// The PEM text, given as plain PEM, on one line with `\n` for line breaks, or in base64; `nil` for anything else.
     package static func find(in text: [UInt8]) -> [UInt8]? {
         if text.holds(begin) { return unescaped(text) }
         guard let decoded = Base64.decode(text), decoded.holds(begin) else { return nil }

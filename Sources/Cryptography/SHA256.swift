@@ -1,11 +1,11 @@
 internal import COpenSSL
 
-/// SHA-256 (FIPS 180-4) and its keyed form.
+/// SHA-256 (FIPS 180-4) and HMAC-SHA-256.
 package enum SHA256 {
     /// The size of a digest, in bytes.
     package static let bytes = 32
 
-    /// The digest of bytes.
+    /// The digest of a message.
     package static func digest(_ message: [UInt8]) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: bytes)
         let isDone = unsafe EVP_Digest(message, message.count, &digest, nil, EVP_sha256(), nil) == 1
