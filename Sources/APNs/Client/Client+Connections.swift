@@ -1,7 +1,7 @@
 internal import HTTP2
 internal import Network
 
-/// Handles connection events and carries out the state's actions.
+/// Handles connection events and performs the actions that the state requests.
 extension Client {
     func perform(_ action: PoolState.Action, at now: MonotonicTime) {
         switch action {
@@ -156,13 +156,13 @@ extension Client {
         case .tooManyProviderTokenUpdates:
             tokens.tooManyUpdates(at: tokenTime())
         case .shutdown, .unrelatedKeyIdInToken:
-            // `unrelatedKeyIdInToken` can't occur with one key; if it does, Apple requires another connection.
+            // `unrelatedKeyIdInToken` shouldn't occur with one key; if it does, Apple requires a new connection.
             state.retire(connection.index, at: now, jitter: random())
         default: break
         }
     }
 
-    /// Replaces the connections that can't use a new token.
+    /// Replaces the connections that can't use the new token.
     func tokenChanged(to token: ProviderToken, at now: MonotonicTime) {
         replaceConnections(at: now) { connection in
             let old = token.needsNewConnections ? connection.tokenSerial : connection.refusedSerial
@@ -191,7 +191,7 @@ extension PoolState.AnswerKind {
 }
 
 extension ClientResponse {
-    /// Whether the push was accepted with nothing else to report, the common case, which needs no strings.
+    /// Whether the push was accepted with nothing else to report: the common case, in which no strings are made.
     fileprivate func isPlainAcceptance(of push: Push) -> Bool {
         guard status == 200, fields.count <= 1 else { return false }
         return fields.isEmpty || fields.contains("apns-id", push.id)
@@ -227,7 +227,7 @@ extension Client {
 }
 
 extension ConnectionEnd {
-    /// The cause to report for pushes when a connection ended this way.
+    /// The cause to report for pushes when a connection ends this way.
     var cause: Unreachable.Cause {
         switch self {
         case .notHTTP2: .http2NotOffered

@@ -1,12 +1,13 @@
 internal import HTTP2
 package import Network
 
-/// Sends the pushes of one team and key to one APNs environment, over several HTTP/2 connections on one event loop.
+/// Sends pushes for one team and key to one APNs environment, over several HTTP/2 connections on one event loop.
 ///
-/// Confined to the loop. Opens connections as load requires, keeps them open and replaces them; every push gets
-/// exactly one outcome within ``ClientSettings/pushTimeout``. ``PoolState`` decides; this class acts on its decisions.
+/// Confined to the loop. Opens connections as the load requires, keeps them open and replaces them when necessary;
+/// every push gets exactly one outcome within ``ClientSettings/pushTimeout``. ``PoolState`` makes the decisions; this
+/// class carries them out.
 ///
-/// On the loop:
+/// Usage, on the loop:
 ///
 /// ```swift
 /// let credentials = try ProviderCredentials(teamID: "ABCDE12345", keyID: "KEY1234567", key: key)
@@ -41,7 +42,7 @@ package final class Client {
     var counters = ClientStatistics()
     /// Why the last connection failed, if none has answered a push since.
     var lastFailure: Failure?
-    /// The `date` of the last response, if the settings keep it and the server sends one.
+    /// The `date` of the last response that had one, if the settings say to keep it.
     package internal(set) var answerDate: String?
     private var token: ProviderToken?
     private var tokenCheckedAt = MonotonicTime(nanoseconds: 0)
@@ -51,7 +52,7 @@ package final class Client {
     private var stopTimer: Timer?
     private var onStopped: [() -> Void] = []
 
-    // The timers hold the client unowned: weak references would slow down every retain.
+    // The timers hold unowned references to the client: weak ones would slow down every retain.
 
     /// Creates a client without connections; the first push opens one.
     ///
@@ -59,10 +60,10 @@ package final class Client {
     ///
     /// - Parameters:
     ///   - endpoint: APNs or a simulator.
-    ///   - tls: Trusts the server and offers `h2` in ALPN.
-    ///   - tokens: Shared by all clients of the same team and key.
-    ///   - tokenTime: The current time, for the age of provider tokens.
-    ///   - random: A number in 0 ..< 1, for back-off.
+    ///   - tls: A context that trusts the server and offers `h2` in ALPN.
+    ///   - tokens: Shared by all clients for the same team and key.
+    ///   - tokenTime: Returns the current time, for the age of provider tokens.
+    ///   - random: Returns a number in 0 ..< 1, for back-off.
     package init(
         endpoint: Endpoint, tls: TLSClientContext, tokens: ProviderTokenSource, on loop: EventLoop,
         settings: ClientSettings = ClientSettings(), tokenTime: @escaping () -> TokenTime = { .current },
@@ -81,7 +82,7 @@ package final class Client {
         deadlineTimer = Timer(on: loop) { [unowned self] in expirePushes() }
     }
 
-    /// Sends a push; `completion` gets its outcome once, on the loop, possibly before this call returns.
+    /// Sends a push; calls `completion` exactly once with the outcome, on the loop, possibly before returning.
     package func send(_ push: Push, completion: @escaping (Outcome) -> Void) {
         guard !state.isStopping else { return settle(completion, .notSent, .shuttingDown) }
         let now = loop.now
@@ -108,9 +109,9 @@ package final class Client {
         }
     }
 
-    /// Refuses new pushes, waits until `deadline` for outstanding responses, and closes all connections cleanly.
+    /// Refuses new pushes, waits up to `deadline` for outstanding responses, and closes all connections cleanly.
     ///
-    /// Pushes without a response by then get ``Unreachable/Cause/shuttingDown``. Call it only on the loop.
+    /// Pushes that have no response by then fail with ``Unreachable/Cause/shuttingDown``. Call it only on the loop.
     package func stop(deadline: Duration) async {
         state.isStopping = true
         if stopTimer == nil {
@@ -156,7 +157,7 @@ extension Client {
                 push: push, completion: completion, deadline: now + settings.pushTimeout, sentAt: now))
     }
 
-    /// Sends a push on a connection that the state has chosen and already counted.
+    /// Sends a push on the connection that the state has chosen; the state has already counted the push.
     private func put(_ place: Int, _ push: Push, on index: Int, at now: MonotonicTime) {
         guard let connection = connections[index] else { return }
         guard let token else {
@@ -170,7 +171,7 @@ extension Client {
             state.ended(index, .broken, at: now, jitter: 0)
             switch error {
             case .streamLimit:
-                // The limit has dropped, but its event has not been handled yet.
+                // The limit has dropped, but the event that reports it has not been handled yet.
                 state.limitChanged(index, to: connection.streamLimit, at: now)
                 pushes.wait(place, first: true)
                 state.requeue(at: now)
@@ -183,7 +184,7 @@ extension Client {
         }
     }
 
-    /// Sends a push again, on another connection or later on the same one: the server did not process it.
+    /// Requeues a push that the server did not process, to be sent on another connection or later on the same one.
     func move(_ place: Int, at now: MonotonicTime) {
         guard let moves = pushes[place]?.moves, moves < settings.movesMax else {
             return finish(place, .notSent, .streamRefused)
@@ -194,7 +195,7 @@ extension Client {
         state.requeue(at: now)
     }
 
-    /// Performs the state's actions, sends queued pushes where there is room, and updates the timers.
+    /// Performs the state's actions, sends queued pushes on connections that have room, and updates the timers.
     func resume(at now: MonotonicTime) {
         guard !state.isQuiet else { return }
         var hasActed = false
@@ -229,9 +230,9 @@ extension Client {
         completion(.unreachable(Unreachable(processed: processed, cause: cause, detail: detail)))
     }
 
-    /// Gets the current token from the source, unless that was done a moment ago.
+    /// Gets the current token from the source, unless it did so a moment ago.
     ///
-    /// Called before placing a push, because a new token retires the connections that can't use it.
+    /// Called before placing a push, because getting a new token retires the connections that can't use it.
     private func refreshToken(at now: MonotonicTime) {
         if token != nil, now.since(tokenCheckedAt) < settings.tokenCheckInterval { return }
         let old = token?.serial
@@ -240,7 +241,7 @@ extension Client {
         if let token, let old, token.serial != old { tokenChanged(to: token, at: now) }
     }
 
-    /// Makes the next push get the token again.
+    /// Makes the next push get the token from the source again.
     func forgetToken() {
         tokenCheckedAt = MonotonicTime(nanoseconds: 0)
     }
@@ -267,7 +268,7 @@ extension Client {
         armTick(at: now)
     }
 
-    /// Fails the pushes whose timeout has passed.
+    /// Fails the pushes that have timed out.
     private func expirePushes() {
         let now = loop.now
         while let place = pushes.byDeadline.first, let entry = pushes[place], entry.deadline <= now {
@@ -297,7 +298,7 @@ extension Client {
         for resume in waiting { resume() }
     }
 
-    /// Closes everything at the stop deadline.
+    /// Fails all pushes and closes all connections at the stop deadline.
     private func cutOff() {
         for place in pushes.waiting.all {
             state.unqueue()
@@ -315,6 +316,6 @@ extension Client {
 }
 
 extension Endpoint {
-    /// The host as in `:authority`: IPv6 addresses in brackets.
+    /// The host as `:authority` contains it, with IPv6 addresses in brackets.
     fileprivate var authorityHost: String { host.contains(":") ? "[\(host)]" : host }
 }

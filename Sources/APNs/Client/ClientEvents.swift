@@ -1,8 +1,8 @@
 package import HTTP2
 
-/// Connection events, for logs and counters; without push contents or secrets.
+/// Connection events, for logs and counters; they contain no push contents or secrets.
 package enum ClientConnectionEvent: Sendable, Equatable {
-    /// A connection was established; with its address.
+    /// A connection to this address was established.
     case connected(String)
     /// A connection ended with this number of unanswered pushes.
     case closed(ConnectionEnd, unanswered: Int)
@@ -18,7 +18,7 @@ package enum ConnectionReplacement: Sendable, Equatable {
     case silent(unanswered: Int)
     /// Pushes were queued and the server allowed no streams for ``ClientSettings/noStreamsMax``.
     case noStreams
-    /// The provider token changed, and the server refused the old one here or doesn't accept a new one yet.
+    /// The provider token changed; on this connection, the server refused the old one or refuses a new one for now.
     case newToken
 
     /// All values of ``name``.
@@ -34,7 +34,7 @@ package enum ConnectionReplacement: Sendable, Equatable {
     }
 }
 
-/// A client's counters since its creation and its current state.
+/// A client's current state and its counters since its creation.
 package struct ClientStatistics: Sendable, Equatable {
     /// Open connections that accept pushes.
     package var openConnections = 0

@@ -1,7 +1,7 @@
 internal import HTTP2
 internal import Network
 
-/// One connection of a client, with its header fields and its pushes by stream; forwards its events.
+/// One connection of a client, with its header fields and its pushes by stream; forwards its events to the client.
 ///
 /// Confined to the loop.
 final class PoolConnection: ClientConnectionHandler {
@@ -10,7 +10,7 @@ final class PoolConnection: ClientConnectionHandler {
     private var client: Client?
     private var connection: HTTP2ClientConnection?
     private var fields: PushFields
-    /// The place of the push in each stream slot; -1 for a cancelled push.
+    /// For each stream slot, the place of its push in the client's table; -1 for a cancelled push.
     private var places: [Int] = []
     private(set) var isOpen = false
     var hasAnswered = false
@@ -20,9 +20,9 @@ final class PoolConnection: ClientConnectionHandler {
     var refusedSerial: UInt64?
     /// The number of pushes without a response when the connection ended.
     var lostCount = 0
-    /// Whether to report the connection as silent, whatever end it reports itself.
+    /// Whether to report the connection as silent, whatever reason it reports for its end.
     var isReplacedSilent = false
-    /// Whether the connection is replaced because the server allowed no streams.
+    /// Whether the connection is being replaced because the server allowed no streams.
     var hasNoStreams = false
 
     init(index: Int, client: Client, authority: String) throws(HTTP2Error) {

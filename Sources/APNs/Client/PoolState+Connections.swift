@@ -2,7 +2,7 @@ internal import Delays
 internal import Network
 
 extension PoolState {
-    /// A connection was established; it gets a single push until a response shows that the server accepts the token.
+    /// A connection was established; it gets one push at a time until a response shows that the token is accepted.
     mutating func opened(_ index: Int, at now: MonotonicTime) {
         guard connections[index]?.phase == .connecting else { return }
         connections[index]?.phase = .open
@@ -10,7 +10,7 @@ extension PoolState {
         connections[index]?.heardAt = now
     }
 
-    /// The server changed its stream limit, possibly to fewer than are open.
+    /// The server changed its stream limit, possibly to fewer streams than are open.
     mutating func limitChanged(_ index: Int, to limit: Int, at now: MonotonicTime) {
         let since = connections[index]?.noStreamsSince ?? now
         connections[index]?.streamLimit = limit
@@ -43,7 +43,7 @@ extension PoolState {
 
     /// A push on this connection timed out; `sentAt` is when it was sent.
     ///
-    /// Retires a connection that has answered nothing since then, even if it answers PINGs.
+    /// Retires the connection if it has answered nothing since then, even if it answers PINGs.
     mutating func timedOut(_ index: Int, sentAt: MonotonicTime, at now: MonotonicTime, jitter: Double) {
         guard let connection = connections[index] else { return }
         if let answeredAt = connection.answeredAt, answeredAt >= sentAt { return }
@@ -65,7 +65,7 @@ extension PoolState {
         considerOpening(at: now)
     }
 
-    /// Retires all connections and closes those still connecting.
+    /// Retires all open connections and closes those still connecting.
     mutating func retireAll(at now: MonotonicTime) {
         for index in connections.indices {
             if connections[index]?.phase == .connecting {
@@ -105,7 +105,7 @@ extension PoolState {
         considerOpening(at: now)
     }
 
-    /// When the next action is due if nothing happens before.
+    /// When the next action is due if nothing happens before then.
     var nextTick: MonotonicTime? {
         var earliest: MonotonicTime?
         func consider(_ time: MonotonicTime) {
@@ -126,7 +126,7 @@ extension PoolState {
         return earliest
     }
 
-    /// When a connection without streams may be replaced: no earlier than another may be opened.
+    /// When a connection that allows no streams may be replaced: no earlier than a new one may be opened.
     private func replacementTime(of connection: Connection) -> MonotonicTime? {
         guard queued > 0, connection.phase == .open, let since = connection.noStreamsSince else { return nil }
         let due = since + settings.noStreamsMax
@@ -159,10 +159,10 @@ extension PoolState {
         actions.append(.close(index, reason))
     }
 
-    /// Opens a connection if pushes are queued that no other connection can take soon.
+    /// Opens a connection if there are queued pushes that no other connection can take soon.
     ///
     /// Opens one at a time: the next has to wait while a connection is being established, is waiting for its first
-    /// response, or is new and has no streams yet. If a server allows no streams at all, connections are opened one
+    /// response, or is new and allows no streams yet. If a server allows no streams at all, connections are opened one
     /// after another.
     mutating func considerOpening(at now: MonotonicTime) {
         guard queued > 0, roomiest() == nil else { return }
@@ -195,10 +195,10 @@ extension PoolState {
         return !connections.contains { $0?.phase == .open || $0?.phase == .connecting }
     }
 
-    /// Counts the end of a connection as a failure unless it was old enough.
+    /// Counts the end of a connection as a failure unless the connection was old enough.
     ///
-    /// Connections that end together count once. A connection that has answered pushes may be replaced immediately, but
-    /// only once.
+    /// Connections that end together count as one failure. A connection that has answered pushes may be replaced
+    /// immediately, but not twice in a row.
     private mutating func count(_ index: Int, at now: MonotonicTime, jitter: Double) {
         guard let connection = connections[index], !connection.isCounted else { return }
         connections[index]?.isCounted = true
@@ -255,7 +255,7 @@ extension PoolState.Connection {
         }
     }
 
-    /// Primes the connection if the server knows the token and allows more than one stream.
+    /// Marks the connection as primed if the server knows the token and allows more than one stream.
     mutating func considerPrimed() {
         if isTokenKnown && streamLimit > 1 { isPrimed = true }
     }

@@ -2,7 +2,7 @@ internal import Network
 
 /// Decides which connection gets a push, and when to open, prime, ping, retire and close connections.
 ///
-/// A pure value: events and times in, actions out. It knows the number of queued pushes, not their identity. Calls
+/// A pure value: events and times in, actions out. It knows how many pushes are queued, but not which ones. Calls
 /// identify a connection by its index, which is reused after ``closed(_:at:jitter:)``.
 struct PoolState: Sendable {
     /// An action for the owner; actions are performed in order.
@@ -22,7 +22,7 @@ struct PoolState: Sendable {
     enum RetireReason: Hashable, Sendable {
         /// Pushes are queued, and the server allowed no streams for ``ClientSettings/noStreamsMax``.
         case noStreams
-        /// Any other reason: requested by the owner or the server, or the server isn't answering.
+        /// Any other reason: the owner or the server requested it, or the server isn't answering.
         case other
     }
 
@@ -43,7 +43,7 @@ struct PoolState: Sendable {
         case queue
         /// The queue is full.
         case queueFull
-        /// Connecting keeps failing, and the next attempt is not due.
+        /// Connecting keeps failing, and the next attempt is not due yet.
         case unreachable
     }
 
@@ -85,7 +85,7 @@ struct PoolState: Sendable {
         var isPrimed = false
         /// Whether a push was refused for a reason that shows that the server knows the token.
         var isTokenKnown = false
-        /// The client's own limit: lowered below the server's after it refused streams; grows with every response.
+        /// The client's own limit: lowered below the server's when streams are refused; grows with every response.
         var softLimit = Int.max
         /// The number of streams in flight.
         var streams = 0
@@ -99,9 +99,9 @@ struct PoolState: Sendable {
         var startedAt: MonotonicTime
         /// Whether a PING is unanswered.
         var isPinged = false
-        /// Whether the server owes responses and is silent; the connection gets no new pushes until it sends something.
+        /// Whether the server owes responses but is silent; it gets no new pushes until it sends something.
         var isSuspect = false
-        /// Whether the connection's end needn't be counted: it was already, or it isn't a failure.
+        /// Whether the connection's end needn't be counted, because it already was or isn't a failure.
         var isCounted = false
 
         init(at now: MonotonicTime) {
@@ -114,7 +114,7 @@ struct PoolState: Sendable {
     var connections: [Connection?] = []
     /// The number of queued pushes.
     private(set) var queued = 0
-    /// The actions since the owner last took them.
+    /// The actions added since the owner last took them.
     var actions: [Action] = []
     /// Consecutive failed or short-lived connections.
     var failures = 0
@@ -124,7 +124,7 @@ struct PoolState: Sendable {
     var notBefore: MonotonicTime?
     /// Whether new pushes are refused and connections serve only the remaining ones.
     var isStopping = false
-    /// Whether ``nextTick`` may have become earlier: a connection now owes responses, or an attempt has to wait.
+    /// Whether ``nextTick`` may have become earlier: a server now owes a response, or a connection attempt has to wait.
     var hasNewDuty = false
     /// When a failure was last counted.
     var lastFailureAt: MonotonicTime?
@@ -154,7 +154,7 @@ struct PoolState: Sendable {
 
     // MARK: Pushes
 
-    /// Places a new push.
+    /// Decides where to put a new push.
     mutating func arrive(at now: MonotonicTime) -> Placement {
         if queued == 0, let index = roomiest() {
             start(on: index, at: now)
@@ -167,9 +167,9 @@ struct PoolState: Sendable {
         return .queue
     }
 
-    /// The connection for the longest-queued push, if one has room; counts the push as sent.
+    /// The connection for the longest-queued push, if any has room; counts the push as sent.
     ///
-    /// Otherwise adds an action to open a connection if allowed.
+    /// Otherwise, adds an action that opens a connection, if one may be opened.
     mutating func next(at now: MonotonicTime) -> Int? {
         guard queued > 0 else { return nil }
         guard let index = roomiest() else {
@@ -187,7 +187,7 @@ struct PoolState: Sendable {
         considerOpening(at: now)
     }
 
-    /// Removes a cancelled push from the queue.
+    /// Removes a push from the queue without sending it.
     mutating func unqueue() {
         queued -= 1
     }

@@ -1,10 +1,10 @@
 internal import HTTP2
 
-/// The header fields of one connection's pushes, in one buffer whose common part is reused.
+/// The header fields for one connection's pushes, in one buffer whose common part is reused.
 ///
-/// HPACK does not index `:path` and `authorization`. `apns-id`, `apns-expiration` and `apns-collapse-id` are indexed
-/// only with the first push, which puts their names into HPACK's table. Source: Apple, "Sending notification requests
-/// to APNs".
+/// `:path` and `authorization` are not indexed by HPACK. `apns-id`, `apns-expiration` and `apns-collapse-id` are
+/// indexed only the first time that they are sent, which puts their names into HPACK's table. Source: Apple, "Sending
+/// notification requests to APNs".
 struct PushFields {
     /// The values that the common part was made from.
     private struct Common {
@@ -22,10 +22,10 @@ struct PushFields {
     private var mark: HeaderFields.Mark
     private var hasIndexed = false
     private var hasIndexedCollapseID = false
-    /// The last push's expiration; most pushes within a second share it.
+    /// The last push's expiration; most pushes sent within the same second share it.
     private var expiration: (value: UInt64, text: String) = (0, "0")
 
-    /// Creates the fields for `authority`: the host and, unless it is 443, the port.
+    /// Creates the fields for `authority`: the host, with the port unless it is 443.
     init(authority: String) {
         self.authority = authority
         fields.reserveCapacity(fieldCount: 12, byteCount: 1024)
@@ -34,7 +34,8 @@ struct PushFields {
 
     /// Sends a push with a provider token and returns its stream's slot.
     ///
-    /// Part of this type, so that the fields are borrowed and not copied; `submit` never calls back here.
+    /// This method is in this type so that the fields are borrowed, not copied; the connection's `submit` never calls
+    /// it back.
     mutating func submit(
         _ push: Push, token: ProviderToken, on connection: HTTP2ClientConnection
     ) throws(HTTP2Error) -> StreamSlot {

@@ -1,6 +1,6 @@
 internal import Network
 
-/// A client's pushes that have no outcome yet, each with a place and in up to two lists.
+/// A client's pushes that have no outcome yet; each has a place and is in up to two lists.
 struct PushTable {
     struct Entry {
         var push: Push
@@ -28,7 +28,7 @@ struct PushTable {
 
     private var entries: [Entry?] = []
     private var free: [Int] = []
-    /// The places of the queued pushes, first in, first out.
+    /// The places of the queued pushes, in the order in which they will be sent.
     private(set) var waiting = IndexLine()
     /// All places by deadline, which is the order of arrival, since all pushes have the same timeout.
     private(set) var byDeadline = IndexLine()
@@ -59,14 +59,14 @@ struct PushTable {
         entries[place]?.sent(on: connection, stream: stream, token: token, at: now)
     }
 
-    /// Appends a push to the queue, or prepends it if it has waited before.
+    /// Appends a push to the queue, or prepends it if it must be sent first.
     mutating func wait(_ place: Int, first: Bool) {
         entries[place]?.connection = nil
         entries[place]?.stream = -1
         if first { waiting.prepend(place) } else { waiting.append(place) }
     }
 
-    /// Removes the longest-queued push.
+    /// Removes the first push from the queue and returns its place.
     mutating func popWaiting() -> Int? {
         guard let place = waiting.first else { return nil }
         waiting.remove(place)

@@ -1,13 +1,13 @@
 internal import JSON
 
-/// A complete response from APNs and the outcome that it means.
+/// A complete response from APNs and the outcome that follows from it.
 ///
 /// The status decides the outcome and the body is optional, so a response from an intermediary (such as a proxy's HTML
 /// page) lacks only the reason. Text that could break a log line never gets into an outcome.
 package struct Answer: Sendable {
     /// The longest body that is parsed, in bytes; APNs' bodies are shorter than 100 bytes.
     package static let bodyBytesMax = 4_096
-    /// The longest accepted `Retry-After`, in seconds: what Apple advises after a server error.
+    /// The longest accepted `Retry-After`, in seconds: the delay that Apple advises after a server error.
     package static let retryAfterMax = 900
 
     /// `:status`, 200 to 999.
@@ -62,7 +62,7 @@ package struct Answer: Sendable {
         return number
     }
 
-    /// Accepts up to 64 letters, digits and hyphens; nil for anything else.
+    /// Accepts 1 to 64 letters, digits and hyphens; nil for anything else.
     private static func identifier(_ text: String) -> String? {
         let isUsable = text.utf8.allSatisfy { byte in
             (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10

@@ -20,7 +20,7 @@ package struct Reason: RawRepresentable, Hashable, Sendable {
     /// Creates a documented reason.
     package init(_ documented: Documented) { rawValue = documented.name }
 
-    /// Reads `reason` from the JSON of a response's body or GOAWAY's debug data; `nil` if there is none.
+    /// Reads `reason` from the JSON in a response body or in GOAWAY debug data; `nil` if there is none.
     package init?(body: [UInt8]) {
         guard let value = try? JSON.parse(body, maxBytes: Answer.bodyBytesMax) else { return nil }
         self.init(of: value)

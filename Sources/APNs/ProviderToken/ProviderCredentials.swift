@@ -5,9 +5,9 @@ internal import JSON
 ///
 /// Source: Apple, "Establishing a token-based connection to APNs".
 package struct ProviderCredentials: Sendable {
-    /// The claim `iss`.
+    /// The `iss` claim.
     package let teamID: String
-    /// The header parameter `kid`.
+    /// The `kid` header parameter.
     package let keyID: String
     let key: SigningKey
 
@@ -46,7 +46,7 @@ package struct ProviderCredentials: Sendable {
 
     /// Signs a provider token.
     ///
-    /// - Parameter issuedAt: The claim `iat`, seconds since 1970.
+    /// - Parameter issuedAt: The `iat` claim, in seconds since 1970.
     func token(issuedAt: Int64, serial: UInt64) throws(ProviderTokenError) -> ProviderToken {
         var signed: [UInt8] = []
         Base64.appendURL(header, to: &signed)

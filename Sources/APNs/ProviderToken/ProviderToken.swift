@@ -2,10 +2,11 @@
 package struct ProviderToken: Sendable {
     /// The number of the token within its source, to match a refusal with the refused token.
     package let serial: UInt64
-    /// The value of the `authorization` header: `bearer` and the token, ASCII.
+    /// The value of the `authorization` header: `bearer` and the token, in ASCII.
     package let authorization: [UInt8]
-    /// Whether the token was signed within 20 minutes of the previous one, so that connections that carried the
-    /// previous one refuse it (`TooManyProviderTokenUpdates`).
+    /// Whether the token was signed within 20 minutes of the previous one.
+    ///
+    /// If so, APNs refuses it on connections that carried the previous one (`TooManyProviderTokenUpdates`).
     package internal(set) var needsNewConnections = false
 
     init(serial: UInt64, authorization: [UInt8]) {

@@ -21,7 +21,8 @@ package struct TokenTime: Hashable, Sendable {
 
     /// The time since an earlier one.
     ///
-    /// Includes time that the clock was set forward or the machine was suspended, since APNs uses its own clock.
+    /// Includes time by which the clock was set forward and time for which the machine was suspended, since APNs uses
+    /// its own clock.
     func since(_ earlier: TokenTime) -> Duration {
         max(.seconds(epochSeconds - earlier.epochSeconds), monotonic.since(earlier.monotonic))
     }
@@ -46,9 +47,9 @@ struct ProviderTokenSchedule: Sendable {
     static let renewalAge: Duration = .seconds(50 * 60)
     /// The age at which a token is replaced even after `TooManyProviderTokenUpdates`: two minutes before it expires.
     static let renewalAgeMax: Duration = .seconds(58 * 60)
-    /// The minimum age for replacement, unless the token was refused and the clock has been set since it was signed.
+    /// The minimum age for replacing a refused token, unless it was backdated or the clock was set since it was signed.
     static let renewalGap: Duration = .seconds(20 * 60)
-    /// The minimum deviation from the monotonic clock that means the clock was set; smaller deviations are drift.
+    /// The minimum deviation from the monotonic clock that means that the wall clock was set; smaller ones are drift.
     static let clockStepMin: Duration = .seconds(5)
     /// The maximum number of tokens signed within any ``renewalGap``, however often the clock is set.
     static let signedInGapMax = 4
@@ -75,26 +76,26 @@ struct ProviderTokenSchedule: Sendable {
         let age = now.since(signedAt) + backdating
         if let tooManyAt, now.since(tooManyAt) < Self.renewalGap { return age >= Self.renewalAgeMax }
         // The refused date may come from a wrong clock. A new token has a better date only if the clock has been set
-        // since.
+        // since then.
         let wasMisdated = now.clockStep(since: signedAt) >= Self.clockStepMin
         let mayReplace = wasMisdated || backdating > .zero || now.since(signedAt) >= Self.renewalGap
         if isRefused, mayReplace { return true }
         return age >= Self.renewalAge
     }
 
-    /// The claim `iat` of a token signed now, in seconds since 1970.
+    /// The `iat` claim for a token signed now, in seconds since 1970.
     func issueDate(at now: TokenTime) -> Int64 {
         guard usesCommonDates else { return now.epochSeconds }
         let interval = Self.renewalAge.components.seconds
         return now.epochSeconds / interval * interval
     }
 
-    /// Whether a token signed now is too early for connections that carried the previous one.
+    /// Whether a token signed now would be too early for connections that carried the previous one.
     func needsNewConnections(at now: TokenTime) -> Bool {
         signings.last.map { now.monotonic.since($0) < Self.renewalGap } ?? false
     }
 
-    /// Records that a token with the date of ``issueDate(at:)`` was signed.
+    /// Records that a token with the date from ``issueDate(at:)`` was signed.
     mutating func signed(at now: TokenTime) {
         serial += 1
         backdating = .seconds(now.epochSeconds - issueDate(at: now))
@@ -114,6 +115,6 @@ struct ProviderTokenSchedule: Sendable {
         return needsToken(at: now)
     }
 
-    /// Records `TooManyProviderTokenUpdates`: the current token stays for another 20 minutes.
+    /// Records `TooManyProviderTokenUpdates`: the current token stays in use for another 20 minutes.
     mutating func tooManyUpdates(at now: TokenTime) { tooManyAt = now }
 }

@@ -1,6 +1,6 @@
 internal import Network
 
-/// Issues the provider tokens of one key, one at a time for all connections of the process.
+/// Issues the provider tokens for one key; all connections of the process share the current token.
 ///
 /// Signs on the calling thread, which takes about 20 microseconds every 50 minutes.
 package final class ProviderTokenSource: Sendable {

@@ -18,10 +18,10 @@ package final class SigningKey: Sendable {
         }
     }
 
-    /// Whether a signature verifies with the public half.
+    /// Whether a test signature verifies with the public half.
     package func signsAndVerifies() -> Bool { key.signsAndVerifies() }
 
-    /// Signs with ES256 (RFC 7518, section 3.4): r and s, 64 bytes in total.
+    /// Signs with ES256 (RFC 7518, section 3.4); returns r and s, 64 bytes in total.
     func sign(_ message: [UInt8]) throws(ProviderTokenError) -> [UInt8] {
         guard let signature = key.sign(message) else { throw .signingFailed }
         return signature

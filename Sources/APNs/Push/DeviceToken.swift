@@ -38,7 +38,7 @@ extension DeviceToken: CustomStringConvertible, CustomDebugStringConvertible, Cu
     package var description: String {
         let characters = text.utf8Span.span
         let shown = max(0, characters.count - Self.suffixCount)..<characters.count
-        // Written in place, because every result of an event contains one.
+        // Written in place, because every result of an event contains a description.
         return unsafe String(unsafeUninitializedCapacity: 3 + shown.count) { buffer in
             var count = 0
             for byte in "…".utf8 {
