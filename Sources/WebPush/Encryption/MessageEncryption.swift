@@ -1,12 +1,12 @@
 internal import Cryptography
 
-/// Encrypts push messages for a user agent (RFC 8291 with the content coding `aes128gcm` of RFC 8188).
+/// Encrypts push messages for a user agent (RFC 8291 with the content coding `aes128gcm` from RFC 8188).
 ///
-/// Each message has its own key pair and salt and costs one key agreement.
+/// Each message has its own key pair and salt and requires one key agreement.
 package enum MessageEncryption {
     /// The largest body that every push service accepts, in bytes (RFC 8030, section 7.2).
     package static let bodyBytesMax = 4_096
-    /// The bytes of a body besides the plaintext: the header, the delimiter and the tag.
+    /// The number of bytes in a body besides the plaintext: the header, the delimiter and the tag.
     package static let overheadBytes = headerBytes + 1 + AES128GCM.tagBytes
     /// The largest plaintext, in bytes.
     package static let plaintextBytesMax = bodyBytesMax - overheadBytes
@@ -69,7 +69,7 @@ package enum MessageEncryptionError: Error, Hashable, Sendable {
     case cipher
 }
 
-/// The key and nonce of a message (RFC 8291, section 3.4).
+/// The key and nonce for a message (RFC 8291, section 3.4).
 struct ContentKeys {
     let key: [UInt8]
     let nonce: [UInt8]
@@ -77,7 +77,7 @@ struct ContentKeys {
     private static let messageInfo = Array("WebPush: info".utf8) + [0]
     private static let keyInfo = Array("Content-Encoding: aes128gcm".utf8) + [0]
     private static let nonceInfo = Array("Content-Encoding: nonce".utf8) + [0]
-    /// The number of HKDF's only block (RFC 5869, section 2.3).
+    /// The number of the only HKDF block that is needed (RFC 5869, section 2.3).
     private static let firstBlock: [UInt8] = [1]
 
     init(sharedSecret: [UInt8], keys: SubscriptionKeys, senderKey: [UInt8], salt: [UInt8]) {

@@ -28,7 +28,7 @@ package struct Handling: Hashable, Sendable {
     /// `Topic`: the message replaces an undelivered one with the same topic.
     package let topic: Topic?
 
-    /// Creates the handling; a time to live out of range is clamped to the range.
+    /// Creates the handling; clamps the time to live to the allowed range.
     package init(timeToLive: Int, urgency: Urgency, topic: Topic? = nil) {
         self.timeToLive = min(max(timeToLive, 0), Self.timeToLiveMax)
         self.urgency = urgency
@@ -41,10 +41,10 @@ package enum Urgency: String, Hashable, Sendable, CaseIterable {
     case veryLow = "very-low"
     case low
     case normal
-    /// Reaches sleeping devices; for messages that people see at once.
+    /// Reaches sleeping devices; for messages that people see immediately.
     case high
 
-    /// The urgency for APNs' priority: 10, 5 or 1.
+    /// The urgency that corresponds to the APNs priority 10, 5 or 1.
     package init(priority: Int) {
         self =
             switch priority {

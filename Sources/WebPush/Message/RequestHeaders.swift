@@ -2,9 +2,9 @@ internal import HTTP2
 
 /// The header fields of a request for message delivery (RFC 8030, section 5).
 enum RequestHeaders {
-    /// The fields in HTTP/2's form.
+    /// The fields in HTTP/2 form.
     ///
-    /// HPACK indexes neither fields that differ between pushes nor the path and the token, with which anyone can send
+    /// HPACK indexes neither fields that differ between pushes nor the path and the token, with which anyone could send
     /// pushes.
     static func fields(
         for handling: Handling, to endpoint: PushEndpoint, authorization: String, bodyBytes: Int
@@ -30,7 +30,7 @@ enum RequestHeaders {
         return fields
     }
 
-    /// The head of the same request in HTTP/1.1.
+    /// The HTTP/1.1 head of a request with these fields.
     static func head(_ fields: HeaderFields) -> [UInt8] {
         var lines = ["POST \(fields.string(":path") ?? "/") HTTP/1.1"]
         lines.append("host: \(fields.string(":authority") ?? "")")

@@ -1,6 +1,6 @@
 internal import JSON
 
-/// A complete response from a push service and the outcome that it means.
+/// A complete response from a push service and the outcome that follows from it.
 ///
 /// The status decides the outcome; the body only adds the reason and distinguishes cases that share a status.
 package struct Answer: Sendable {

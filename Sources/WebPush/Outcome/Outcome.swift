@@ -12,13 +12,13 @@ package enum Outcome: Hashable, Sendable {
 
 /// A push service's response to a refused push.
 package struct Rejection: Hashable, Sendable {
-    /// What to do about it.
+    /// What to do about a refusal.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         /// Try again, after ``Rejection/retryAfter`` if it is set.
         case later
         /// The subscription has ended: remove it, unless it has been registered again since.
         case gone
-        /// The subscription was made with another VAPID key: use that key, or else the page has to subscribe again.
+        /// The subscription was made with another VAPID key: use that key, or have the page subscribe again.
         ///
         /// Keep the subscription: if the settings contain a wrong key, every subscription gets this response.
         case wrongKey
@@ -26,7 +26,7 @@ package struct Rejection: Hashable, Sendable {
         case configuration
         /// The message is too large for this service or device; a smaller one may be accepted.
         case tooLarge
-        /// The service doesn't accept this message; the next one may be.
+        /// The service doesn't accept this message; it may accept the next one.
         case refused
     }
 

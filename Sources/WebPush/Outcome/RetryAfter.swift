@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Reads `Retry-After` (RFC 9110, section 10.2.3).
 enum RetryAfter {
-    /// The seconds to wait, from a number or from a date less the current time; `nil` if the text is neither.
+    /// The number of seconds to wait, read from a number or computed from a date; `nil` if the text is neither.
     static func seconds(_ text: String, at epochSeconds: Int64) -> Int? {
         if text.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) { return Int(text) }
         var date = unsafe tm()

@@ -14,6 +14,6 @@ package struct Push: Sendable {
         self.key = key
     }
 
-    /// The size that the push counts for in a queue.
+    /// The size with which the push counts towards a queue's limit.
     var bytes: Int { message.payload.count + subscription.endpoint.url.utf8.count }
 }

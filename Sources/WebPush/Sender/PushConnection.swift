@@ -7,7 +7,7 @@ internal import Network
 final class PushConnection: ChannelHandler, ClientConnectionHandler {
     /// How a request ended.
     enum End {
-        /// With a response, which may be incomplete: its status decides.
+        /// With a response, which may be incomplete: its status decides the outcome.
         case response(ClientResponse)
         case failure(StreamFailure)
     }
@@ -18,9 +18,9 @@ final class PushConnection: ChannelHandler, ClientConnectionHandler {
     private let usesProxy: Bool
     private var channel: Channel?
     private var http2: HTTP2ClientConnection?
-    /// The parser of the current HTTP/1.1 response; `nil` between requests.
+    /// The parser for the current HTTP/1.1 response; `nil` between requests.
     private var parser: ResponseParser?
-    /// The push of each request, by its slot; 0 if it was cancelled.
+    /// The push that each slot's request carries; 0 if it has ended or was cancelled.
     private var pushes: [UInt64] = []
     private(set) var isOpen = false
 
@@ -103,7 +103,7 @@ final class PushConnection: ChannelHandler, ClientConnectionHandler {
     }
 
     func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer) {
-        // Bytes without a request, or after its response, are unexpected.
+        // Bytes that arrive without a request, or after its response, are unexpected.
         guard let progress = unsafe parser?.take(bytes) else { return close() }
         switch progress {
         case .incomplete: break
@@ -127,7 +127,7 @@ final class PushConnection: ChannelHandler, ClientConnectionHandler {
         closed(cause(reason, at: channel.stage), hadSocket: channel.stage != .name)
     }
 
-    /// Ends the HTTP/1.1 request, with its response if there is a status.
+    /// Ends the HTTP/1.1 request; reports its response if the response's head is complete.
     private func endRequest(_ failure: StreamFailure = .connectionLost) {
         guard let response = parser.map(\.response) else { return }
         parser = nil

@@ -2,7 +2,8 @@ internal import HTTP2
 
 /// Parses one HTTP/1.1 response (RFC 9112), as far as the outcome of a push requires.
 ///
-/// A response ends at ``Answer/bodyBytesMax``; one that isn't complete within a bounded number of bytes is malformed.
+/// A body is cut off at ``Answer/bodyBytesMax``; a response that isn't complete within a bounded number of bytes is
+/// malformed.
 struct ResponseParser {
     enum Progress {
         case incomplete

@@ -16,10 +16,9 @@ extension SendQueue {
         var phase = Phase.connecting
         /// How many requests the service accepts at a time: one with HTTP/1.1 or until it announces a limit.
         var serverLimit = 1
-        /// This side's own limit: lowered below `serverLimit` after the service refused requests; grows with every
-        /// response.
+        /// The sender's own limit: drops below `serverLimit` when requests are refused; grows with every response.
         var limit = 1
-        /// Whether the limit isn't known yet.
+        /// Whether the service has yet to announce its limit.
         var awaitsLimit = true
         /// The number of requests under way.
         var streams = 0
@@ -66,7 +65,7 @@ extension SendQueue {
 
     // MARK: Choosing
 
-    /// Of a host's connections that accept another request, the one with the fewest.
+    /// Of a host's connections that have room, the one with the fewest requests.
     func roomiest(of name: String) -> UInt64? {
         var best: (number: UInt64, streams: Int)?
         for number in hosts[name]?.connections ?? [] {
@@ -76,10 +75,10 @@ extension SendQueue {
         return best?.number
     }
 
-    /// Whether a host may have one more connection.
+    /// Whether a host may have another connection.
     ///
-    /// Only one is opened at a time, so that a burst shares it. If many connections are in use, a host may have only
-    /// one that accepts pushes.
+    /// Only one is opened at a time, so that a burst of pushes shares it. If many connections are in use, a host may
+    /// have only one that accepts pushes.
     func mayOpen(to name: String, at now: MonotonicTime) -> Bool {
         guard let host = hosts[name], host.connections.count < settings.connectionsPerHostMax,
             !host.isRefused(at: now)
@@ -95,8 +94,10 @@ extension SendQueue {
         }
     }
 
-    /// The connection that has been idle the longest and isn't about to get the push for which it was opened;
-    /// otherwise, hosts could keep taking new connections from one another forever.
+    /// The connection that has been idle the longest.
+    ///
+    /// Ignores connections that are about to get the push for which they were opened: otherwise, hosts could keep
+    /// taking new connections from one another forever.
     var longestIdle: UInt64? {
         connections.filter { $1.isIdle && !awaitsFirstPush($1) }.min { $0.value.heardAt < $1.value.heardAt }?
             .key
@@ -125,7 +126,7 @@ extension SendQueue {
         happened(to: number, at: now)
     }
 
-    /// The service changed its limit of concurrent requests.
+    /// The service changed its limit on concurrent requests.
     mutating func limitChanged(_ number: UInt64, to limit: Int, at now: MonotonicTime) {
         let limit = min(limit, settings.streamsPerConnectionMax)
         connections[number]?.serverLimit = limit
@@ -166,8 +167,8 @@ extension SendQueue {
             connection.heard(at: now)
             connection.hasRefused = true
             connection.limit = min(connection.serverLimit, max(1, connection.streams))
-            // A service that allows no streams announces when it allows them again; one that refuses what it allows is
-            // useless.
+            // A service that allows no streams announces when it allows them again; one that refuses requests within
+            // its limit is useless.
             if connection.streams == 0, connection.serverLimit > 0 { connection.phase = .leaving }
         case .unanswered: break
         }
@@ -175,12 +176,12 @@ extension SendQueue {
         giveTurn(to: connection.host)
     }
 
-    /// Whether a connection has answered a push since a time.
+    /// Whether a connection has answered a push since a given time.
     func hasAnswered(_ number: UInt64, since time: MonotonicTime) -> Bool {
         connections[number]?.answeredAt.map { $0 > time } ?? false
     }
 
-    /// A connection closed or could not be established; returns the host's waiting pushes if they fail with it.
+    /// A connection closed or could not be established; returns the host's waiting pushes if they fail too.
     ///
     /// - Parameter random: A number in 0 ..< 1, to spread attempts.
     mutating func closed(
@@ -212,13 +213,13 @@ extension SendQueue {
         hosts[name]?.connections.removeAll { $0 == number }
     }
 
-    /// Finds connections that are silent or have long been idle, and hosts that may be connected to again.
+    /// Finds connections that are silent or have been idle for too long, and hosts that may be connected to again.
     mutating func check(at now: MonotonicTime) -> [Care] {
         var wanted: [Care] = []
         for (name, host) in hosts where host.refusal != nil && !host.isRefused(at: now) { giveTurn(to: name) }
         for (number, connection) in connections where connection.phase != .connecting {
             let silence = now.since(connection.heardAt)
-            // Measured from the PING, so that a late check doesn't shorten the time to answer it.
+            // Measured from the PING, so that a late check doesn't shorten the time allowed for an answer.
             let isDead =
                 connection.pingedAt.map { now.since($0) >= settings.silenceMax - settings.silenceBeforePing }
                 ?? false

@@ -1,7 +1,7 @@
 internal import Delays
 internal import Network
 
-/// Decides which pushes wait, start or fail at once, and which connections are opened and closed: a pure value.
+/// Decides which pushes wait, start or fail immediately, and which connections are opened and closed: a pure value.
 ///
 /// Hosts take turns, so that a host with many pushes, or one that stalls, delays only its own. A push starts when a
 /// connection to its host has room. A host that can't do anything now gets no turn until something changes for it, so
@@ -31,7 +31,7 @@ struct SendQueue {
         var hasTurn = false
         var connections: [UInt64] = []
         var backOff: BackOff
-        /// Until when the host gets no new connection, and why.
+        /// The time until which the host gets no new connection, and the reason.
         var refusal: (until: MonotonicTime, cause: Unreachable.Cause)?
 
         func isRefused(at now: MonotonicTime) -> Bool { refusal.map { $0.until > now } ?? false }
@@ -42,10 +42,11 @@ struct SendQueue {
         let bytes: Int
     }
 
-    /// The number of hosts at which those without pushes and connections are first forgotten.
+    /// The number of hosts at which hosts without pushes and connections are first forgotten.
     static let hostsMax = 1_000
-    /// The number of hosts at which to forget some next; grows with the hosts that can't be forgotten, which keeps the
-    /// average cost per arrival constant.
+    /// The number of hosts at which to forget hosts next.
+    ///
+    /// Grows with the number of hosts that can't be forgotten, which keeps the average cost per arrival constant.
     private var forgettingFrom = Self.hostsMax
 
     let settings: SenderSettings
@@ -84,7 +85,7 @@ struct SendQueue {
     /// Adds a push that was under way and has to start again.
     mutating func wait(_ push: UInt64, host name: String, bytes: Int) {
         let new = Host(backOff: BackOff(from: settings.backOffBase, to: settings.backOffMax))
-        // In place: a copy of the host would copy its line.
+        // Appended in place: copying the host would copy its line.
         hosts[name, default: new].waiting.append(push)
         pushes[push] = Waiting(host: name, bytes: bytes)
         waitingBytes += bytes
@@ -93,7 +94,7 @@ struct SendQueue {
 
     /// Removes a push that waited too long or is cancelled; false if it isn't waiting.
     mutating func remove(_ push: UInt64) -> Bool {
-        // Its host's line still contains it and skips it later.
+        // The host's line still contains the push, which is skipped later.
         guard let entry = pushes.removeValue(forKey: push) else { return false }
         waitingBytes -= entry.bytes
         return true
@@ -144,7 +145,7 @@ struct SendQueue {
         return nil
     }
 
-    /// Gives a host its turn after something happened to it.
+    /// Puts a host with waiting pushes in line for a turn, after something changed for it.
     mutating func giveTurn(to name: String) {
         guard let hasTurn = hosts[name]?.hasTurn, !hasTurn, hosts[name]?.waiting.isEmpty == false else {
             return

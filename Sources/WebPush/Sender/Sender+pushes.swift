@@ -57,7 +57,7 @@ extension Sender {
         }
     }
 
-    /// Sends a push again: the service did not process it.
+    /// Requeues a push that the service did not process.
     private func move(_ number: UInt64) {
         guard let entry = entries[number] else { return }
         guard entry.moves < settings.movesMax else { return settle(number, .notSent, .connectionClosed) }
@@ -104,7 +104,7 @@ extension Sender {
         }
     }
 
-    /// Fails the pushes that have timed out, queued or under way.
+    /// Fails the pushes that have timed out, whether queued or under way.
     func expirePushes() {
         let now = loop.now
         while let number = deadlines.first {
@@ -143,7 +143,7 @@ extension Sender {
         for resume in waiting { resume() }
     }
 
-    /// Ends everything at the stop deadline.
+    /// Fails all pushes at the stop deadline.
     func cutOff() {
         for (number, entry) in entries {
             if let request = entry.request {

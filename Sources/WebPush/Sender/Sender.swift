@@ -8,7 +8,7 @@ package import Network
 /// Confined to the loop. Every push gets exactly one outcome within ``SenderSettings/pushTimeout``. ``SendQueue``
 /// decides what to do; this class does it.
 ///
-/// On the loop:
+/// Usage, on the loop:
 ///
 /// ```swift
 /// let tokens = VAPIDTokenSource(subject: try VAPIDSubject("mailto:push@example.com"))
@@ -35,7 +35,7 @@ package final class Sender {
     var queue: SendQueue
     var connections: [UInt64: PushConnection] = [:]
     var connectionsOpened: UInt64 = 0
-    /// Created for the first connection, because reading the authorities takes a while.
+    /// Created for the first connection, because reading the certificate authorities takes a while.
     var tls: TLSClientContext?
     var entries: [UInt64: Entry] = [:]
     var lastPush: UInt64 = 0
@@ -69,8 +69,8 @@ package final class Sender {
     /// - Parameters:
     ///   - tokens: Shared by all senders of the process.
     ///   - hosts: Checked for each push, because a subscription may be older than the rule.
-    ///   - epochSeconds: The date, in seconds since 1970.
-    ///   - random: A number in 0 ..< 1, for back-off.
+    ///   - epochSeconds: Returns the current time, in seconds since 1970.
+    ///   - random: Returns a number in 0 ..< 1, for back-off.
     package init(
         tokens: VAPIDTokenSource, hosts: HostRule, on loop: EventLoop,
         settings: SenderSettings = SenderSettings(),
@@ -88,7 +88,7 @@ package final class Sender {
         checkTimer = Timer(on: loop) { [unowned self] in checkConnections() }
     }
 
-    /// Sends a push; `completion` gets its outcome once, on the loop, possibly before this call returns.
+    /// Sends a push; calls `completion` exactly once with the outcome, on the loop, possibly before returning.
     package func send(_ push: Push, completion: @escaping (Outcome) -> Void) {
         guard !isStopping else { return refuse(completion, .shuttingDown) }
         let endpoint = push.subscription.endpoint
@@ -118,9 +118,9 @@ package final class Sender {
         }
     }
 
-    /// Refuses new pushes, waits until `deadline` for outstanding responses, and closes all connections.
+    /// Refuses new pushes, waits up to `deadline` for outstanding responses, and closes all connections.
     ///
-    /// Pushes without a response by then get ``Unreachable/Cause/shuttingDown``. Call it only on the loop.
+    /// Pushes that have no response by then fail with ``Unreachable/Cause/shuttingDown``. Call it only on the loop.
     package func stop(deadline: Duration) async {
         isStopping = true
         if stopTimer == nil {

@@ -1,4 +1,4 @@
-/// A sender's counters since its creation and its current state.
+/// A sender's current state and its counters since its creation.
 package struct SenderStatistics: Sendable, Equatable {
     /// Open connections, including those being established.
     package var connectionsOpen = 0

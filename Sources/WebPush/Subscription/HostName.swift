@@ -7,8 +7,8 @@ enum HostName {
 
     /// The name in lower case; `nil` unless it is a DNS name or an IPv4 address in its usual form.
     ///
-    /// Resolvers read numbers in other forms as addresses too (`127.1`, `0x7f000001`, `2130706433`), so a name whose last
-    /// label begins with a digit is refused.
+    /// Resolvers also read numbers in other forms as addresses (`127.1`, `0x7f000001`, `2130706433`), so a name whose
+    /// last label begins with a digit is refused.
     static func lowercased(_ text: String) -> String? {
         let name = text.lowercased()
         guard (1...countMax).contains(name.utf8.count) else { return nil }

@@ -1,6 +1,6 @@
 internal import Network
 
-/// Which push services a relay sends to.
+/// Which push services a relay may send to.
 ///
 /// Endpoints come from anyone who registers a device. Without a rule, they could make the relay send requests to any
 /// host that it can reach.
@@ -24,8 +24,9 @@ package struct HostRule: Hashable, Sendable {
         let port: UInt16
     }
 
-    /// The push services of Google (also Chromium without Google's keys, Edge on Android, Opera, Samsung), Mozilla,
-    /// Apple and Microsoft.
+    /// The push services of Google, Mozilla, Apple and Microsoft.
+    ///
+    /// Google's also serve Chromium without Google's keys, Edge on Android, Opera and Samsung.
     package static let knownServices = [
         "fcm.googleapis.com", "jmt17.google.com", "updates.push.services.mozilla.com", "web.push.apple.com",
         "*.notify.windows.com",
@@ -40,7 +41,7 @@ package struct HostRule: Hashable, Sendable {
         }
     }
 
-    /// Allows the known services and further hosts.
+    /// Allows the known services and additional hosts.
     ///
     /// - Parameter more: Entries of the form `name` or `*.suffix` (port 443 at public addresses), `host:port` (any
     ///   address), or `any` (any name, port 443 at public addresses).

@@ -4,7 +4,7 @@ package import Network
 /// The URL of a push resource (RFC 8030, section 5), to which messages for one subscription are sent.
 ///
 /// Anyone who knows it can reach the device, so descriptions show only the host and the beginning of the URL's hash.
-/// The accepted syntax is narrower than a URL's, so that no other parser can find another host in it.
+/// The accepted syntax is narrower than a URL's, so that no other parser can find a different host in it.
 package struct PushEndpoint: Sendable {
     /// The longest endpoint, in bytes.
     package static let bytesMax = 2_048
@@ -38,10 +38,10 @@ package struct PushEndpoint: Sendable {
         self.port = port
     }
 
-    /// The scheme, host and port, with the port only if it isn't 443 (RFC 6454, section 6.1).
+    /// The scheme and host, with the port unless it is 443 (RFC 6454, section 6.1).
     package var origin: String { Self.scheme + authority }
 
-    /// The host and, unless it is 443, the port.
+    /// The host, with the port unless it is 443.
     package var authority: String {
         let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
         return port == Self.usualPort ? name : "\(name):\(port)"

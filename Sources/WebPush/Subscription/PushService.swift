@@ -7,7 +7,7 @@ package enum PushService: String, Hashable, Sendable, CaseIterable {
     /// Any other service, such as ntfy or Nextcloud.
     case other
 
-    /// The service at a host in lower case.
+    /// The service at a host; `host` must be in lower case.
     package init(host: String) {
         self =
             switch host {

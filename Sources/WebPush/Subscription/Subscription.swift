@@ -1,4 +1,4 @@
-/// A user agent's subscription: where to send messages, and the keys to encrypt them.
+/// A user agent's subscription: where to send messages, and the keys that encrypt them.
 package struct Subscription: Hashable, Sendable, CustomStringConvertible {
     /// The push resource.
     package let endpoint: PushEndpoint

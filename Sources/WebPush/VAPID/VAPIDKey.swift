@@ -1,6 +1,6 @@
 internal import Cryptography
 
-/// A relay's key pair that identifies it to push services (RFC 8292).
+/// The key pair that identifies a relay to push services (RFC 8292).
 ///
 /// Subscriptions are bound to the public key. The private key is never printed.
 package final class VAPIDKey: Sendable {
@@ -62,7 +62,7 @@ package final class VAPIDKey: Sendable {
     /// The private key in base64url, for storage; never log it.
     package var privateKeyText: String { Base64.urlText(key.scalar) }
 
-    /// Signs with ES256: r and s, 64 bytes in total.
+    /// Signs with ES256; returns r and s, 64 bytes in total.
     func sign(_ message: [UInt8]) throws(VAPIDTokenError) -> [UInt8] {
         guard let signature = key.sign(message) else { throw .signingFailed }
         return signature
@@ -82,7 +82,7 @@ extension VAPIDKey: CustomStringConvertible, CustomDebugStringConvertible, Custo
 package enum VAPIDKeyError: Error, Hashable, Sendable, CaseIterable, CustomStringConvertible {
     /// Neither base64url of 32 bytes nor PEM.
     case format
-    /// 32 bytes that aren't a private key of the curve.
+    /// 32 bytes that aren't a private key for the curve.
     case outOfRange
     /// PEM, encrypted with a password.
     case encrypted

@@ -1,15 +1,15 @@
 internal import Network
 
-/// Whom a push service may contact about a relay: the claim `sub` (RFC 8292, section 2.1).
+/// Whom a push service may contact about a relay: the `sub` claim (RFC 8292, section 2.1).
 package struct VAPIDSubject: Hashable, Sendable, CustomStringConvertible {
     /// A `mailto:` or `https:` URL.
     package let text: String
 
     private static let countMax = 255
-    /// Domains where no mail or web page can be reached.
+    /// Domains at which no mail server or web page can be reached.
     private static let unreachable = ["localhost", "invalid", "local"]
 
-    /// Validates a subject as Apple does, which refuses pushes with an invalid one (403 `BadJwtToken`).
+    /// Validates a subject by Apple's rules: Apple refuses pushes with an invalid one (403 `BadJwtToken`).
     package init(_ text: String) throws(VAPIDSubjectError) {
         guard text.utf8.count <= Self.countMax, text.utf8.allSatisfy(Self.isAllowed) else {
             throw .characters

@@ -3,7 +3,7 @@ internal import JSON
 
 /// A signed token for one push service (RFC 8292, section 2), hidden from descriptions and mirrors.
 struct VAPIDToken: Sendable {
-    /// The value of the header `Authorization`.
+    /// The value of the `Authorization` header.
     let authorization: String
     /// When the token expires, in seconds since 1970.
     let expiry: Int64
@@ -16,7 +16,7 @@ struct VAPIDToken: Sendable {
     /// Signs a token.
     ///
     /// - Parameters:
-    ///   - origin: The claim `aud`.
+    ///   - origin: The `aud` claim.
     ///   - now: Seconds since 1970.
     init(origin: String, subject: VAPIDSubject, key: VAPIDKey, now: Int64) throws(VAPIDTokenError) {
         expiry = now + Self.lifetime
@@ -36,9 +36,9 @@ struct VAPIDToken: Sendable {
         authorization = "vapid t=\(String(decoding: token, as: UTF8.self)), k=\(key.publicKeyText)"
     }
 
-    /// Whether to keep using the token: at least half of its life is left.
+    /// Whether to keep using the token: at least half of its lifetime is left.
     ///
-    /// More than its whole life is left if the clock was wrong when it was signed.
+    /// If more than its whole lifetime is left, the clock was wrong when it was signed.
     func isFresh(at now: Int64) -> Bool {
         (Self.lifetime / 2...Self.lifetime).contains(expiry - now)
     }

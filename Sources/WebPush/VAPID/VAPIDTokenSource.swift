@@ -41,7 +41,7 @@ package final class VAPIDTokenSource: Sendable {
     /// The number of tokens kept.
     package var count: Int { kept.withLock { $0.count } }
 
-    /// Drops the older half, so that a token costs little on average, however many origins there are.
+    /// Drops the older half, so that making room costs little per token on average, however many origins there are.
     private static func makeRoom(in kept: inout [Recipient: VAPIDToken]) {
         let expiries = kept.values.map(\.expiry).sorted()
         let median = expiries[expiries.count / 2]
