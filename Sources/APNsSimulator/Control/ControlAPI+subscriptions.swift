@@ -95,7 +95,7 @@ extension WebPushSubscription {
 }
 
 extension FieldReader {
-    /// Bytes in base64url without padding.
+    /// Reads bytes in base64url without padding.
     fileprivate mutating func base64(_ name: String) throws(ControlError) -> [UInt8]? {
         guard let text = try string(name) else { return nil }
         guard let bytes = Base64URL.decode(text) else {

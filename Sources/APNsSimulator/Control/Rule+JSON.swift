@@ -29,7 +29,7 @@ extension Rule {
             seed: ownSeed.map { UInt64($0) } ?? seed &+ Self.hash(id))
     }
 
-    /// Derives a seed per rule, so that rules choose differently; FNV-1a is stable between runs.
+    /// Derives a seed for each rule, so that rules make different random choices; FNV-1a is stable between runs.
     private static func hash(_ id: String) -> UInt64 {
         id.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
@@ -116,7 +116,7 @@ extension ScriptedAnswer {
     /// The longest body in bytes.
     private static let bodyBytesMax = 65_536
 
-    /// The spelling in Apple's documentation of the reason that is sent as `BadEnvironmentKeyInToken`.
+    /// The spelling that Apple documents for the reason that is sent as `BadEnvironmentKeyInToken`.
     private static let documentedSpelling = "BadEnvironmentKeyIdInToken"
 
     fileprivate init(_ fields: inout FieldReader, now: Int64) throws(ControlError) {

@@ -1,7 +1,7 @@
 package import JSON
 
 extension Statistics {
-    /// The counters of one environment in `GET /stats`.
+    /// The counters for one environment in `GET /stats`.
     package var json: JSON.Value {
         var object = outcomes
         object["repeatedIDs"] = .int(repeatedIDs)
@@ -15,7 +15,7 @@ extension Statistics {
         return .object(object)
     }
 
-    /// The counters of Web Push in `GET /stats`.
+    /// The counters for Web Push in `GET /stats`.
     package var webPushJSON: JSON.Value {
         var object = outcomes
         object["undecryptable"] = .int(undecryptable)

@@ -1,7 +1,7 @@
 /// The Live Activity tokens for which pushes were accepted.
 ///
-/// APNs accepts pushes that the device then drops: with an old `timestamp`, or for another kind of token. The simulator
-/// refuses them.
+/// APNs accepts pushes that the device then drops: those with an old `timestamp`, or for another kind of token. The
+/// simulator refuses them.
 struct ActivityMemory: Sendable {
     private struct Known {
         var timestamp: Int
@@ -21,7 +21,7 @@ struct ActivityMemory: Sendable {
     ///   that the device would drop.
     mutating func check(_ push: CheckedPush) throws(PushRefusal) {
         guard let step = push.activity else {
-            // No lookup in tests without activities, which may send many pushes.
+            // Avoids the lookup in tests without activities, which may send many pushes.
             guard known.isEmpty || known[push.deviceToken] == nil else {
                 throw PushRefusal(.deviceTokenNotForTopic, "the device token is a Live Activity's")
             }

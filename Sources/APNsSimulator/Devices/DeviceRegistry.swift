@@ -41,7 +41,7 @@ package struct DeviceRegistry: Sendable {
         registrations.map { (String(decoding: $0.key, as: UTF8.self), $0.value) }.sorted { $0.0 < $1.0 }
     }
 
-    /// The registrations of a token, given in lower case.
+    /// The registrations of a token; `token` must be in lower case.
     package func registrations(of token: String) -> [Registration] {
         registrations[Array(token.utf8)[...]] ?? []
     }
@@ -69,9 +69,9 @@ package struct DeviceRegistry: Sendable {
     /// Removes all tokens.
     package mutating func removeAll() { registrations = [:] }
 
-    /// Checks whether APNs would accept a push to this token.
+    /// Checks whether APNs would accept a push, given the state of its device token.
     ///
-    /// - Parameter acceptsUnknown: Whether an unregistered token is valid.
+    /// - Parameter acceptsUnknown: Whether unregistered tokens count as valid.
     /// - Throws: `BadDeviceToken`, `DeviceTokenNotForTopic`, `Unregistered` or `ExpiredToken`.
     package func check(_ push: CheckedPush, in environment: PushEnvironment, acceptsUnknown: Bool)
         throws(PushRefusal)

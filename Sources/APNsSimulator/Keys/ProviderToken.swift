@@ -1,7 +1,7 @@
 import JSON
 import PushSealing
 
-/// A well-formed provider authentication token (JWT, RFC 7519), independent of its signature.
+/// A well-formed provider authentication token (JWT, RFC 7519), regardless of its signature.
 ///
 /// Source: Apple, "Establishing a token-based connection to APNs": header `alg` ES256 and `kid` of 10 characters,
 /// claims `iss` of 10 characters and `iat` in seconds.

@@ -2,7 +2,7 @@ import COpenSSL
 package import JSON
 import PushSealing
 
-/// Errors of a private key.
+/// Errors when making or using a private key.
 package enum SigningKeyError: Error, Sendable {
     /// An unexpected OpenSSL failure.
     case failed

@@ -4,7 +4,7 @@ import COpenSSL
 package struct VerificationKey: Sendable {
     package let keyID: String
     package let teamID: String
-    /// The only environment that the key is valid for; `nil`: both, like keys created before 2025.
+    /// The only environment that the key is valid for; `nil`: both, as for keys created before 2025.
     package let environment: PushEnvironment?
     package let publicKey: PublicKey
 
@@ -17,7 +17,7 @@ package struct VerificationKey: Sendable {
     }
 }
 
-/// Errors of a key file.
+/// Errors when reading a key file.
 package enum PublicKeyError: Error, Sendable {
     case notPEM
     case notP256

@@ -11,7 +11,7 @@ package struct PerEnvironment<Value> {
     private var production: Value
     private var sandbox: Value
 
-    /// Uses the same value for both.
+    /// Uses the same value for both environments.
     package init(_ value: Value) {
         production = value
         sandbox = value

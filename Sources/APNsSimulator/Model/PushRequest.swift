@@ -56,7 +56,7 @@ package struct PushRequest: Sendable {
     /// The request as HTTP/2 delivered it.
     package private(set) var request: ServerRequest
     private var slots = InlineArray<9, Slot>(repeating: Slot())
-    /// The first field APNs reads that was sent more than once.
+    /// The first field that was sent more than once, of those that APNs reads.
     package private(set) var repeatedField: Field?
 
     /// Creates a push from a request.

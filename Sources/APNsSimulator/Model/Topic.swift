@@ -3,7 +3,7 @@ package enum Topic {
     /// The longest topic in bytes: the App Store's longest bundle identifier plus a suffix.
     package static let bytesMax = 200
 
-    /// Whether the text is well-formed: letters, digits, hyphens, underscores and dots, no empty component.
+    /// Whether the text is well-formed: letters, digits, hyphens, underscores and dots, with no empty component.
     package static func isWellFormed(_ text: ArraySlice<UInt8>) -> Bool {
         guard (1...bytesMax).contains(text.count), text.isAll(.topic) else { return false }
         var previous = UInt8(ascii: ".")

@@ -17,7 +17,7 @@ enum KeyCommands {
         StandardOutput.write("Private key: \(out)\nPublic key:  \(out).pub\n")
     }
 
-    /// Prints a provider token issued now.
+    /// Prints a newly issued provider token.
     static func makeToken(_ options: CommandOptions) throws(ProgramError) {
         let file = options.text(.keyFile)
         let now = WallClock.system.now / 1_000

@@ -79,7 +79,7 @@ enum ServeCommand {
         let webPush: TLSServerContext
     }
 
-    /// Creates the certificate.
+    /// Creates the certificate and the TLS contexts that use it.
     ///
     /// The certificate's key is removed from disk as soon as it is loaded.
     private static func makeTLS(

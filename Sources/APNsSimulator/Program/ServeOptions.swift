@@ -35,7 +35,7 @@ package struct ServeOptions: Sendable {
     private var tokens: [JSON.Value] = []
     private var rules: [JSON.Value] = []
 
-    /// Reads the options, whose values have been checked one by one.
+    /// Reads the options, whose values have already been checked individually.
     ///
     /// - Throws: All problems at once.
     package init(_ options: CommandOptions) throws(UsageError) {

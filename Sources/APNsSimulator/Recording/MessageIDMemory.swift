@@ -5,7 +5,7 @@ package struct MessageIDMemory: Sendable {
     /// The number of most recent identifiers that are always remembered; older ones may be forgotten.
     package static let rememberedMin = 500_000
 
-    /// Earlier pushes with the same identifier.
+    /// What is known about earlier pushes with the same identifier.
     package enum Earlier: Hashable, Sendable {
         case nothing
         case notAccepted
@@ -13,7 +13,7 @@ package struct MessageIDMemory: Sendable {
     }
 
     private let generationSize: Int
-    /// Each identifier, with whether a push with it was accepted.
+    /// For each identifier, whether a push with it was accepted.
     ///
     /// A full generation becomes the older one.
     private var recent: [MessageID: Bool] = [:]

@@ -54,7 +54,7 @@ extension PushRecord {
         apns == nil ? payload["notification"]?["data"]?.object ?? payload.object : payload.object
     }
 
-    /// The header fields, the last value of each name; omits `authorization`, which is a secret.
+    /// The header fields, with the last value for each name; omits `authorization`, which is a secret.
     private var headers: JSON.Value {
         let fields =
             switch push {

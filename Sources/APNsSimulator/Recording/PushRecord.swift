@@ -75,7 +75,7 @@ package struct WebPushRequest: Sendable {
 
 /// A recorded push and its outcome.
 package struct PushRecord: Sendable {
-    /// The push's number, from 1, in the order in which outcomes were decided.
+    /// The push's number, starting at 1, in the order in which outcomes were decided.
     package internal(set) var sequence: UInt64 = 0
     /// When the push was received, in milliseconds since 1970.
     package let receivedAt: Int64
@@ -88,7 +88,7 @@ package struct PushRecord: Sendable {
     package let rule: String?
     package var outcome: PushOutcome
 
-    /// A push by one of the transports.
+    /// A push over one of the transports.
     package enum Push: Sendable {
         case apns(APNsPush)
         case webPush(WebPushRequest)

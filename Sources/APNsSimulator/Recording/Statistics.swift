@@ -1,8 +1,8 @@
-/// Counters of one environment, or of Web Push, since the start or the last reset.
+/// Counters for one environment, or for Web Push, since the start or the last reset.
 package struct Statistics: Sendable {
     /// Connections that completed the TLS handshake.
     package var connectionsOpened = 0
-    /// Connections open now.
+    /// Currently open connections.
     package var connectionsOpen = 0
     /// Connections that ended before completing the handshake.
     package var handshakesFailed = 0

@@ -25,7 +25,7 @@ package struct DelayQueue<Element> {
 
     /// Inserts an element.
     ///
-    /// Cheap when it is due after everything else.
+    /// Cheap when the element is due after everything else.
     package mutating func insert(_ element: Element, due: UInt64) {
         entries.append(Entry(due: due, order: nextOrder, element: element))
         nextOrder += 1

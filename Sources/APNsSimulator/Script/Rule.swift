@@ -2,7 +2,7 @@ package import HTTP2
 
 /// Replaces the simulator's default response to matching pushes.
 ///
-/// Rules apply to pushes with valid headers and payload, before the check of the device token or subscription.
+/// Rules apply to pushes with valid headers and payload, before the device token or subscription is checked.
 package struct Rule: Sendable {
     /// Which pushes a rule matches; `nil` matches any value.
     package struct Match: Hashable, Sendable {
@@ -23,7 +23,7 @@ package struct Rule: Sendable {
 
     /// What happens to a push that the rule applies to.
     package enum Action: Hashable, Sendable {
-        /// The default behaviour, perhaps with another latency.
+        /// The default behaviour, possibly with a different latency.
         case pass
         case answer(ScriptedAnswer)
         /// No response: the client waits until it gives up.

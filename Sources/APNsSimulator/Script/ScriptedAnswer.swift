@@ -2,7 +2,7 @@
 package struct ScriptedAnswer: Hashable, Sendable {
     /// The body of the response.
     package enum Body: Hashable, Sendable {
-        /// `{"reason": …}`, as APNs sends it, or the Web Push service's form.
+        /// `{"reason": …}`, as APNs sends it, or the Web Push service's equivalent.
         case reason
         case none
         /// Anything else, such as a proxy's error page.
@@ -11,7 +11,7 @@ package struct ScriptedAnswer: Hashable, Sendable {
 
     package var status: Int
     package var reason: String?
-    /// The time of a 410 response, in milliseconds since 1970.
+    /// The time in a 410 response, in milliseconds since 1970.
     package var timestamp: Int64?
     /// The `retry-after` header, in seconds.
     package var retryAfter: Int?

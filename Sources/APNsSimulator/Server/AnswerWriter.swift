@@ -32,7 +32,7 @@ package struct AnswerWriter {
         return send(fields, Self.body(of: answer))
     }
 
-    /// Appends the identifiers as never indexed: they differ in every push, so HPACK's table would gain nothing.
+    /// Appends the identifiers without indexing: they differ in every push, so HPACK's table would gain nothing.
     private static func append(
         _ id: MessageID, _ sentID: ArraySlice<UInt8>?, _ uniqueID: MessageID?, to fields: inout HeaderFields
     ) {

@@ -13,7 +13,7 @@ package enum ConnectionCommand: Hashable, Sendable {
     /// Sets the connection's SETTINGS_MAX_CONCURRENT_STREAMS until the limit for all connections changes.
     case limitStreams(UInt32)
 
-    /// The last stream of a GOAWAY; later streams are not processed.
+    /// The last stream in a GOAWAY; later streams are not processed.
     package enum LastStream: Hashable, Sendable {
         /// The newest received stream: every received push is still answered.
         case received

@@ -3,7 +3,7 @@ import HTTPServer
 import Network
 import Programs
 
-/// One client's connection: validates its pushes and answers them now or after a delay.
+/// One client's connection: validates its pushes and answers them immediately or after a delay.
 ///
 /// Confined to its loop.
 final class PushConnection: ServerConnectionHandler {

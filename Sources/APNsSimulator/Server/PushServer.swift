@@ -10,7 +10,7 @@ package final class PushServer {
     /// The time limit for sending the last frames when the simulator stops.
     static let stopDeadline = Duration.seconds(1)
 
-    /// The limits of one connection; the stream limit is set per connection.
+    /// The limits for each connection, except the stream limit, which is set separately.
     static let limits: ServerLimits = {
         var limits = ServerLimits()
         // Many clients lose a response that is sent before the end of an oversized payload.
@@ -54,7 +54,7 @@ package final class PushServer {
         timer = Timer(on: loop) { [weak self] in self?.answerDue() }
     }
 
-    /// Listens for an environment and returns the address.
+    /// Listens for connections to an environment and returns the address.
     func listen(
         _ environment: PushEnvironment, at address: SocketAddress, isShared: Bool, tls: TLSServerContext
     ) throws(NetworkError) -> SocketAddress {

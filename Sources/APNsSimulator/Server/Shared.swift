@@ -33,7 +33,7 @@ package final class PushWaiter: Sendable {
         self.continuation = Lock(continuation)
     }
 
-    /// Ends the wait; further calls do nothing.
+    /// Ends the wait; later calls do nothing.
     func wake() {
         let waiting = continuation.withLock { continuation in
             defer { continuation = nil }

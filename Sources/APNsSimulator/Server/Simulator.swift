@@ -1,7 +1,7 @@
 package import Network
 package import PushSealing
 
-/// The simulated APNs, both environments on several event loops, and Web Push services, with shared state.
+/// The simulated APNs (both environments, on several event loops) and Web Push services, with shared state.
 package final class Simulator: Sendable {
     /// The options for starting the simulator.
     package struct Options: Sendable {

@@ -11,13 +11,13 @@ final class WebPushConnections {
 
     init(_ desk: WebPushDesk) { self.desk = desk }
 
-    /// The handler of a new connection; `nil` if there is no memory for it.
+    /// The handler for a new connection; `nil` if there is no memory for it.
     func makeHandler() -> (any ChannelHandler)? {
         try? HTTP2ServerConnection(
             limits: PushServer.limits, handler: WebPushConnection(desk, among: self))
     }
 
-    /// Closes all connections; returns the tasks that then end.
+    /// Closes all connections; returns the tasks that this cancels.
     func close() -> [Task<Void, Never>] { open.values.flatMap { $0.close() } }
 
     fileprivate func opened(_ connection: WebPushConnection) {
@@ -34,7 +34,7 @@ private final class WebPushConnection: ServerConnectionHandler {
     private let desk: WebPushDesk
     private let all: WebPushConnections
     private var connection: HTTP2ServerConnection?
-    /// The tasks of requests without a reaction yet.
+    /// The tasks for requests that have had no reaction yet.
     private var tasks: [StreamID: Task<Void, Never>] = [:]
 
     init(_ desk: WebPushDesk, among all: WebPushConnections) {

@@ -11,9 +11,9 @@ struct WebPushDoor: Sendable {
     private let server: HTTPServer
     private let connections: LoopBound<WebPushConnections>
 
-    /// Starts serving on an event loop of its own.
+    /// Starts serving on its own event loop.
     ///
-    /// - Parameter host: The host of the endpoints, a name.
+    /// - Parameter host: The host name in the endpoints.
     static func start(
         at address: SocketAddress, host: String, tls: TLSServerContext, desk: WebPushDesk
     ) async throws(NetworkError) -> (WebPushDoor, origin: String) {
@@ -47,7 +47,7 @@ struct WebPushDoor: Sendable {
     }
 }
 
-/// Decides on Web Pushes and records them, whatever the version of HTTP.
+/// Decides on Web Pushes and records them, whatever the HTTP version.
 struct WebPushDesk: Sendable {
     /// What a connection does with a request.
     enum Reaction {

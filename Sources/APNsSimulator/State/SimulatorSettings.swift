@@ -20,7 +20,7 @@ package struct SimulatorSettings: Sendable {
     ///
     /// `nil`: the clock is correct and responses have no `date` header.
     package var clockOffset: Int64?
-    /// The age and update limits of provider tokens.
+    /// The age and update limits for provider tokens.
     package var tokenLimits = ConnectionTrust.Limits()
 
     /// The largest stream limit, safe for any HTTP/2 implementation (RFC 9113 section 5.1.1).

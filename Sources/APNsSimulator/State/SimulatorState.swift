@@ -25,9 +25,9 @@ package struct SimulatorState: Sendable {
         package var action: Rule.Action
         /// The delay before the action.
         package var delay: Duration
-        /// The `apns-id` of the response: the client's, or a new one.
+        /// The `apns-id` in the response: the client's, or a new one.
         package var id: MessageID
-        /// The `apns-unique-id` of the response; only in the sandbox.
+        /// The `apns-unique-id` in the response; only in the sandbox.
         package var uniqueID: MessageID?
         /// The fault of a refused push.
         package var detail: String?

@@ -63,7 +63,7 @@ enum ApsValue {
             } else if let name = ApsKey.alertStrings.first(where: { json.string(in: member.name, equals: $0) }
             ) {
                 let kind = json.kind(at: member.value)
-                // A Live Activity's alert has objects for localised text.
+                // A Live Activity's alert can have objects for localised text.
                 guard kind == .string || (kind == .object && type == .liveactivity) else {
                     return "an alert with a string as `\(name)`"
                 }

@@ -3,7 +3,7 @@
 /// The first accepted token binds the connection to its team and key. A newer token signed with the same key may
 /// replace it after 20 minutes at the earliest.
 package struct ConnectionTrust: Sendable {
-    /// Apple's documented ages and intervals of provider tokens.
+    /// Apple's documented ages and intervals for provider tokens.
     package struct Limits: Hashable, Sendable {
         /// The maximum age of a token in seconds.
         package var ageMax: Int64 = 3_600
@@ -80,7 +80,7 @@ package struct ConnectionTrust: Sendable {
         guard token.issuedAt <= now + limits.clockSkewMax else {
             throw PushRefusal(.invalidProviderToken, "claim `iat` is in the future")
         }
-        // Written so that no `iat` can overflow.
+        // Written so that no `iat` can cause an overflow.
         guard token.issuedAt >= now - limits.ageMax else {
             throw PushRefusal(.expiredProviderToken, "the token is older than \(limits.ageMax) seconds")
         }

@@ -2,9 +2,9 @@ import JSON
 
 /// Checks that a payload matches Apple's description of the push type.
 ///
-/// Apple documents no reason for a payload that isn't JSON, lacks `aps` or has a value of the wrong type in it: the
+/// Apple documents no reason for a payload that isn't JSON, lacks `aps`, or has a value of the wrong type in `aps`: the
 /// service accepts such a push and the device drops it. The simulator responds with `BadRequestPayload`, so that a test
-/// can't pass with a push that no device shows. A payload that contradicts the push type is refused with
+/// can't pass with a push that no device would show. A payload that contradicts the push type is refused with
 /// `InvalidPushType`.
 package enum PayloadRules {
     /// Checks the payload of a push.

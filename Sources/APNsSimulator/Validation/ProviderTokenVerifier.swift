@@ -10,7 +10,7 @@ package enum KeyPolicy: Sendable {
 
 /// Verifies provider tokens and caches the results, so that each token is verified once instead of once per push.
 package struct ProviderTokenVerifier: Sendable {
-    /// The maximum number of cached tokens, which bounds the memory under hostile input.
+    /// The maximum number of cached tokens, which bounds memory use under hostile input.
     package static let rememberedMax = 1_024
 
     private let policy: KeyPolicy

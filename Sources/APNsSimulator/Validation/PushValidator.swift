@@ -31,7 +31,7 @@ package struct PushValidator: Sendable {
 
     /// The latest `apns-expiration`, in seconds since 1970: the year 2106.
     ///
-    /// A larger value is milliseconds sent by mistake.
+    /// A larger value must be milliseconds, sent by mistake.
     package static let expirationMax = UInt64(UInt32.max)
     /// The longest `apns-collapse-id` in bytes.
     package static let collapseIDBytesMax = 64

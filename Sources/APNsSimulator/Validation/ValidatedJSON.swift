@@ -3,7 +3,7 @@ package import JSON
 
 /// Navigates JSON text that is known to be valid, without building values.
 ///
-/// Several times cheaper than parsing a payload that is read only once.
+/// For a payload that is read only once, this is several times cheaper than parsing.
 package struct ValidatedJSON {
     private let bytes: [UInt8]
 
@@ -26,7 +26,7 @@ package struct ValidatedJSON {
     /// A position in an object or array: before the first element, or at an element.
     package struct Cursor: Sendable {
         fileprivate var offset: Int
-        /// Whether `offset` is the start of an element instead of the object or array.
+        /// Whether `offset` is the start of an element rather than of the object or array.
         fileprivate var isAtElement = false
 
         /// The position before the first element of the object or array at an offset.
@@ -96,7 +96,7 @@ package struct ValidatedJSON {
         isEscaped(range) ? value(at: range.lowerBound - 1)?.string : nil
     }
 
-    /// Moves the cursor past the current element and its comma or bracket; `nil` at the closing bracket.
+    /// Advances to the next element and returns its start; `nil` at the closing bracket.
     private func nextElement(_ cursor: inout Cursor) -> Int? {
         let separator = cursor.isAtElement ? skipSpace(from: end(ofValueAt: cursor.offset)) : cursor.offset
         guard !Self.closes(bytes[separator]) else { return nil }
@@ -113,7 +113,7 @@ package struct ValidatedJSON {
         return offset
     }
 
-    /// Finds the end with memchr, because payloads are mostly strings.
+    /// Finds the end with memchr, because payloads consist mostly of strings.
     private func end(ofStringAt start: Int) -> Int {
         unsafe bytes.withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress else { return bytes.count }

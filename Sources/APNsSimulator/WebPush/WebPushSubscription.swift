@@ -8,7 +8,7 @@ package struct WebPushSubscription: Sendable {
 
     package let id: String
     package let vendor: WebPushVendor
-    /// The private scalar of `p256dh`.
+    /// The private scalar for `p256dh`.
     package let privateKey: [UInt8]
     /// `p256dh`: 04, x and y.
     package let publicKey: [UInt8]
@@ -17,7 +17,7 @@ package struct WebPushSubscription: Sendable {
     package let origin: String?
     /// Whether Firefox on Android made the subscription; Mozilla's service then accepts only smaller bodies.
     package let isAndroid: Bool
-    /// The key of the only sender whose pushes are accepted (RFC 8292, section 4); `nil`: the first one to push.
+    /// The key of the only sender whose pushes are accepted (RFC 8292, section 4); `nil`: the first sender's key.
     package var senderKey: [UInt8]?
     /// Whether the user unsubscribed.
     package var isGone = false
@@ -59,7 +59,7 @@ package struct SubscriptionRegistry: Sendable {
     /// The maximum number of subscriptions, including ended ones.
     package static let subscriptionsMax = 100_000
 
-    /// The origin of all endpoints, such as `https://localhost:8445`; `nil` while the services are closed.
+    /// The default origin of endpoints, such as `https://localhost:8445`; `nil` unless the services run.
     package var origin: String?
     private var byTarget: [String: WebPushSubscription] = [:]
     /// The targets in the order in which the subscriptions were made.
@@ -67,7 +67,7 @@ package struct SubscriptionRegistry: Sendable {
 
     private let max: Int
 
-    /// No subscriptions.
+    /// Creates an empty registry.
     ///
     /// - Parameter max: The maximum number.
     package init(max: Int = subscriptionsMax) { self.max = max }
@@ -86,7 +86,7 @@ package struct SubscriptionRegistry: Sendable {
         return true
     }
 
-    /// Marks a subscription as ended, or all with `nil`; false if there is none.
+    /// Marks a subscription as ended, or all if `id` is `nil`; false if there is no active one with this ID.
     package mutating func unsubscribe(_ id: String?) -> Bool {
         guard let id else {
             for target in order { byTarget[target]?.isGone = true }

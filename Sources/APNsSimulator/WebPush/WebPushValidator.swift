@@ -10,7 +10,7 @@ package struct CheckedWebPush: Sendable {
     package let senderKey: [UInt8]
 }
 
-/// Validates Web Push requests against RFC 8030, 8188, 8291 and 8292 and the vendors' own rules.
+/// Validates Web Push requests against RFCs 8030, 8188, 8291 and 8292 and the vendors' own rules.
 ///
 /// A pure value, independent of the relay's sender. A request with several errors is refused for the first one in this
 /// order: endpoint, method, repeated headers, TTL, urgency, topic, content encoding, size, token, key.

@@ -93,7 +93,7 @@ extension WebPushVendor {
         }
     }
 
-    /// Source: ntfy, server/errors.go; unlike ntfy, checks the token.
+    /// Source: ntfy, server/errors.go; unlike ntfy, the simulator checks the token.
     private static func ntfy(_ fault: WebPushFault) -> (Int, String) {
         switch fault {
         case .unknownEndpoint: (404, "page not found")

@@ -4,7 +4,7 @@ package enum WebPushVendor: String, CaseIterable, Hashable, Sendable {
     /// A UnifiedPush distributor's server, such as ntfy.
     case unifiedpush
 
-    /// The target of an endpoint (RFC 9112, section 3.2.1), with its query if the vendor's has one.
+    /// The target of an endpoint (RFC 9112, section 3.2.1), with a query if the vendor's endpoints have one.
     package func target(of id: String) -> String {
         switch self {
         case .apple: "/Q" + id
@@ -25,7 +25,7 @@ package enum WebPushVendor: String, CaseIterable, Hashable, Sendable {
         self = vendor
     }
 
-    /// The status of an accepted push.
+    /// The status for an accepted push.
     package var acceptedStatus: Int { self == .unifiedpush ? 200 : 201 }
 
     /// The longest `TTL` that the service applies, in seconds.
