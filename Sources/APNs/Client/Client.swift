@@ -62,7 +62,7 @@ package final class Client {
     ///   - endpoint: APNs or a simulator.
     ///   - tls: A context that trusts the server and offers `h2` in ALPN.
     ///   - tokens: Shared by all clients for the same team and key.
-    ///   - tokenTime: Returns the current time, for the age of provider tokens.
+    ///   - tokenTime: Returns the current time, for computing the age of provider tokens.
     ///   - random: Returns a number in 0 ..< 1, for back-off.
     package init(
         endpoint: Endpoint, tls: TLSClientContext, tokens: ProviderTokenSource, on loop: EventLoop,

@@ -19,7 +19,7 @@ package struct TokenTime: Hashable, Sendable {
         TokenTime(epochSeconds: Int64(time(nil)), monotonic: .current)
     }
 
-    /// The time since an earlier one.
+    /// The time that has passed since an earlier time.
     ///
     /// Includes time by which the clock was set forward and time for which the machine was suspended, since APNs uses
     /// its own clock.
