@@ -183,7 +183,7 @@ extension SendQueue {
 
     /// A connection closed or could not be established; returns the host's waiting pushes if they fail too.
     ///
-    /// - Parameter random: A number in 0 ..< 1, to spread attempts.
+    /// - Parameter random: A number in 0 ..< 1, to spread out attempts.
     mutating func closed(
         _ number: UInt64, _ cause: Unreachable.Cause, at now: MonotonicTime, random: Double
     ) -> [UInt64] {

@@ -44,7 +44,7 @@ struct SendQueue {
 
     /// The number of hosts at which hosts without pushes and connections are first forgotten.
     static let hostsMax = 1_000
-    /// The number of hosts at which to forget hosts next.
+    /// The number of hosts at which hosts are next forgotten.
     ///
     /// Grows with the number of hosts that can't be forgotten, which keeps the average cost per arrival constant.
     private var forgettingFrom = Self.hostsMax
