@@ -1,4 +1,4 @@
-/// The two separate services of APNs.
+/// The two separate APNs services.
 ///
 /// A device token belongs to one of them.
 package enum PushEnvironment: String, CaseIterable, Hashable, Sendable {

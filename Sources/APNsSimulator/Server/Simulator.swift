@@ -108,7 +108,7 @@ package final class Simulator: Sendable {
         }
     }
 
-    /// Applies a command to connections and returns their number when it is done.
+    /// Applies a command to the matching connections and returns how many there were.
     package func apply(_ command: ConnectionCommand, to target: ConnectionTarget) async -> Int {
         var count = 0
         for server in servers {
