@@ -6,7 +6,7 @@ import JSON
 /// All three use the same structure: `{"hooks": {EVENT: [{"matcher": …, "hooks": [{"type": "command", "command":
 /// …}]}]}}`.
 struct HookSettings: Sendable {
-    /// A hook that rings.
+    /// A hook that the bridge installs.
     struct Hook: Sendable {
         let event: String
         /// The tools or types for which it is called; `nil` for all.

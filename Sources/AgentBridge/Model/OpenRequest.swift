@@ -92,7 +92,7 @@ extension RunModel {
     /// Applies the server's state: ends, runs, requests and answers that no event reported.
     mutating func reconcile(_ snapshot: Snapshot, _ now: MonotonicTime) {
         for (session, directory) in snapshot.busy.sorted(by: { $0.key.text < $1.key.text }) {
-            // An end that arrived during the query is newer.
+            // An end that arrived during the query is newer than the snapshot.
             if let settled = tree[session]?.settledAt, settled >= snapshot.askedAt { continue }
             guard tree[session]?.run == nil else { continue }
             begin(session, directory, now)

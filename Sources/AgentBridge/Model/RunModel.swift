@@ -59,7 +59,8 @@ struct RunModel: Sendable {
             begin(session, directory, now, api: api)
             tree.update(session) {
                 $0.run?.retry = nil
-                // A run of the server's own API may also cause events of the other API; only its own are used.
+                // A run of the server's own API may also cause events of the other API; only those of its own API are
+                // used.
                 if api == nil { $0.run?.api = nil }
             }
         case .retries(let session, let retry): tree.update(session) { $0.run?.retry = retry }

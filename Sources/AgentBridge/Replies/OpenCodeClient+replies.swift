@@ -103,7 +103,7 @@ extension OpenCodeClient {
         return try await post(path + "/reply", query, (["answers": answers] as JSON.Value).encoded())
     }
 
-    /// Answers or cancels a form of 2.x; `nil` if a field doesn't accept its answer.
+    /// Answers or cancels a 2.x form; `nil` if a field doesn't accept its answer.
     private func answerForm(
         _ request: Request, _ reply: RequestReply
     ) async throws(ServerError) -> WebAnswer? {

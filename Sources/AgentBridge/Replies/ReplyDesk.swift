@@ -97,7 +97,7 @@ actor ReplyDesk {
 
     /// Handles the end of a request: the phones no longer need to ring for it or show it.
     ///
-    /// Returns the event that rang for it.
+    /// Returns the ID of the event that rang for it.
     func closed(_ id: RequestID, _ end: RequestEnd) -> String? {
         waiting.removeAll { $0 == id }
         guard let known = watched.removeValue(forKey: id) else { return nil }

@@ -89,10 +89,10 @@ struct OpenCodeClient: Sendable {
 
     // MARK: Paths
 
-    /// The path of a session of 1.x.
+    /// The path of a session in 1.x.
     func first(_ session: SessionID) -> String { "/session/\(WebAddress.encoded(session.text))" }
 
-    /// The path of a session of 2.x.
+    /// The path of a session in 2.x.
     func second(_ session: SessionID) -> String { "/api/session/\(WebAddress.encoded(session.text))" }
 
     /// The query that selects an instance of 1.x.

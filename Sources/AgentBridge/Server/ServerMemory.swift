@@ -57,7 +57,7 @@ final class ServerMemory: Sendable {
         }
     }
 
-    /// The message that a directory's open requests can't be listed.
+    /// The message saying that a directory's open requests can't be listed.
     static func unlistedReport(_ directory: String) -> String {
         "OpenCode can't list the open requests of \(name(directory)): new requests ring, but not those made before the "
             + "bridge started. Answer the pending requests, or restart OpenCode"

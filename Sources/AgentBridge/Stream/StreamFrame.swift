@@ -2,7 +2,7 @@ import JSON
 
 /// The meaning of a stream frame.
 enum StreamSignal: Sendable, Equatable {
-    /// For the model.
+    /// An event for the model.
     case event(BridgeEvent)
     /// The number of a session's durable event (2.x).
     case position(SessionID, Int)

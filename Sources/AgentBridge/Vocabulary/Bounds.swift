@@ -8,7 +8,7 @@ enum Bounds {
     static let requestWaitSecondsMax: Int64 = 3_600
     /// The longest time for `--quiet-while-active`.
     static let quietMinutesMax: Int64 = 24 * 60
-    /// The pause before a request whose state couldn't be read is read again.
+    /// The pause before another attempt to read a request's state.
     static let requestRecheckPause: Duration = .seconds(5)
     /// Maximum attempts to read a request's state.
     static let requestChecksMax = 12
@@ -187,7 +187,7 @@ enum Bounds {
     static let activityStartWait: Duration = .seconds(5)
     /// Maximum sessions whose states are sent.
     static let activitiesMax = 16
-    /// The age at which an unchanged state is resent: iOS marks it as outdated after two minutes, as the relay requests.
+    /// The age at which an unchanged state is resent: iOS marks it outdated after two minutes, as the relay requests.
     static let activityRefresh: Duration = .seconds(90)
     /// How long no states are sent after the relay has refused one, for instance because the relay is too old.
     static let activityRefusedPause: Duration = .seconds(600)
