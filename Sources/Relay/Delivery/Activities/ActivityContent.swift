@@ -45,7 +45,7 @@ struct ActivityContent: Sendable {
         return written(plan, target, alert, time, title: title.shortened(toEscaped: room), body: short)
     }
 
-    /// The size of the largest payload, without the alert's texts.
+    /// The size of the largest payload, with the alert's texts shortened to `…`.
     var sizeMax: Int {
         let target = PushToken(
             id: "", secretHash: SecretHash(Digest256(of: [])), kind: type == .start ? .start : .activity,

@@ -2,7 +2,7 @@ import APNs
 import Network
 import Storage
 
-/// The effect of a push on a Live Activity; the raw value is Apple's value of `aps.event`.
+/// The effect of a push on a Live Activity; the raw value is Apple's value for `aps.event`.
 enum ActivityEvent: String, CaseIterable, Sendable {
     case start, update, end
 }
@@ -58,8 +58,8 @@ struct ActivityPlan: Hashable, Sendable {
 
 /// The newest states that are waiting until their sessions' activities may get progress again.
 ///
-/// States are kept only in memory, because a newer state follows or the session ends. The memory is bounded: states of
-/// further sessions are dropped.
+/// States are kept only in memory, because a newer state follows or the session ends. The memory is bounded: once it is
+/// full, states of other sessions are dropped.
 final class DeferredStates<State: Sendable>: Sendable {
     /// A session of a secret.
     struct Session: Hashable, Sendable {

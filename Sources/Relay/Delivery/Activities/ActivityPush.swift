@@ -13,7 +13,7 @@ struct ActivityPush {
 }
 
 extension ActivityContent {
-    /// Creates the pushes of a state to the activities whose turn it is.
+    /// Creates the pushes that bring a state to the activities whose turn it is.
     ///
     /// - Parameters:
     ///   - recipients: The secret's devices, whose preferences determine the alerts.

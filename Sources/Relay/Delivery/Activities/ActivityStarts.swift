@@ -3,8 +3,8 @@ import Storage
 
 /// Counts the Live Activities that this process started on each device within the last hour.
 ///
-/// Storage counts starts per registration; this type counts them per device, which can register again or under several
-/// secrets. The memory is bounded: devices beyond ``Bounds/activityStartDevicesMax`` aren't counted.
+/// Storage counts starts per registration; this type counts them per device, because a device can register again or
+/// under several secrets. The memory is bounded: devices beyond ``Bounds/activityStartDevicesMax`` aren't counted.
 final class ActivityStarts: Sendable {
     /// An installation of an app; a device without an installation ID is identified by its token.
     private struct Key: Hashable {

@@ -3,8 +3,8 @@ import Network
 
 /// Whether APNs accepts the configured apps' pushes, judged by its latest responses; shown in `/ready` and the metrics.
 ///
-/// Each app is judged separately in each environment. Only apps that the operator configured are judged: where any
-/// bundle ID may register, APNs rejects IDs that strangers invent, which doesn't indicate a fault in this relay.
+/// Each app is judged separately in each environment. Only apps that the operator configured are judged: if devices may
+/// register with any bundle ID, APNs rejects IDs that strangers invent, which doesn't indicate a fault in this relay.
 final class APNsHealth: Sendable {
     /// A key in an environment, with its own connections.
     struct Destination: Hashable, Sendable {
@@ -75,7 +75,7 @@ final class APNsHealth: Sendable {
         }
     }
 
-    /// The fault that prevents the relay from pushing to all of its apps; `nil` if at least one app may work.
+    /// The fault that keeps the relay from pushing to any of its apps; `nil` if at least one app may work.
     ///
     /// One app's bad key must not take the relay out of service for other apps, and sandbox errors must not take out a
     /// relay that delivers in production. A key is therefore at fault only if one of its apps is and APNs accepts none

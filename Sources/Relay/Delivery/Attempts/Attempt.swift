@@ -14,7 +14,7 @@ struct Attempt: Hashable, Sendable {
     let isTopicDefault: Bool
     /// Whether the operator configured the topic, as the default or in the list of allowed bundle IDs.
     let isTopicConfigured: Bool
-    /// When the first attempt was sent, in milliseconds since 1970; the registration was read before that.
+    /// A time before the first attempt, in milliseconds since 1970; registrations made from then on are new.
     let firstSentAt: EpochMilliseconds
     /// The environment of this attempt.
     private(set) var environment: Environment

@@ -4,7 +4,7 @@ import Programs
 import Storage
 import WebPush
 
-/// Sends pushes, resends them immediately if ``OutcomePolicy`` or ``WebPushPolicy`` says so, and reports each
+/// Sends pushes, resends them immediately if ``OutcomePolicy`` or ``WebPushPolicy`` requires it, and reports each
 /// push's end and all outcomes.
 ///
 /// Confined to its loop.
@@ -18,7 +18,7 @@ final class AttemptRunner {
     /// Whether a caller is waiting for the pushes; otherwise none is resent.
     var isAwaited = true
 
-    /// Creates a runner without pushes.
+    /// Creates a runner that has sent no pushes yet.
     init(on services: LoopServices, adapting adapt: ((APNs.Push, Environment) -> APNs.Push)? = nil) {
         self.services = services
         self.adapt = adapt
@@ -26,7 +26,8 @@ final class AttemptRunner {
 
     /// Sends a push; `completion` may be called before this returns.
     ///
-    /// `subject` is returned with the end, so that `completion` captures only its object, which needs no allocation.
+    /// `subject` is passed to `completion` with the end, so that the closure captures only one object, which needs no
+    /// allocation.
     ///
     /// - Parameter spans: Records the attempts, if the push is traced.
     func send<Subject>(
@@ -106,7 +107,7 @@ final class AttemptRunner {
         }
     }
 
-    /// Writes the outcomes since the last call to the log and `/ready`.
+    /// Reports the outcomes since the last call in the log and in `/ready`.
     func logReport() {
         report.log(to: services.shared)
         report = OutcomeReport()

@@ -6,7 +6,7 @@ enum KnownReasons {
     /// Stands for every other value.
     static let other = "other"
 
-    /// Every value once, ``other`` first.
+    /// All distinct values, ``other`` first.
     static let words: [String] = {
         var words = [other]
         let all =

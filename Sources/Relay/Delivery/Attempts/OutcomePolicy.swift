@@ -44,7 +44,7 @@ enum OutcomePolicy {
         var fault: Fault?
     }
 
-    /// A failure that affects other pushes as well until someone fixes it; logged at error level.
+    /// The cause of a failure that affects other pushes as well until someone fixes it; always logged.
     enum Fault: Hashable, Sendable {
         /// The operator's key, team, topic or environment is wrong; also shown in `/ready`.
         case configuration
@@ -106,7 +106,7 @@ enum OutcomePolicy {
             let fault = configurationFault(attempt)
             return .end(.retryLater(RetryLater(reason: rejection.name, cause: .token, fault: fault)))
         case .topicDisallowed?, .badTopic?:
-            // Where any bundle ID may register, a stranger may have chosen the topic.
+            // If devices may register with any bundle ID, a stranger may have chosen the topic.
             if attempt.isTopicConfigured { failure.fault = configurationFault(attempt) }
         case .payloadTooLarge?, .badCollapseId?, .badExpirationDate?, .badMessageId?, .badPriority?,
             .badPath?,
@@ -151,9 +151,9 @@ enum OutcomePolicy {
         attempt.environment == attempt.registeredEnvironment ? fault(attempt) : nil
     }
 
-    /// Classifies `InvalidProviderToken`, which Apple also returns if a valid key is used for another team's app.
+    /// The fault behind a rejection that means a wrong key or an app that the key isn't for.
     ///
-    /// Where any bundle ID may register, a stranger may have chosen that app.
+    /// If devices may register with any bundle ID, a stranger may have chosen that app.
     private static func fault(_ attempt: Attempt) -> Fault {
         attempt.isTopicConfigured ? .configuration : .unconfiguredApp
     }

@@ -2,9 +2,9 @@ import APNs
 
 /// How sending a push ended, after all immediate attempts.
 ///
-/// Rare cases are indirect, because large payloads would be copied with every push.
+/// Rare cases are indirect, because large associated values would be copied with every push.
 enum PushEnd: Hashable, Sendable {
-    /// APNs accepted the push; `storeEnvironment` is the environment to store if it was the other one.
+    /// APNs accepted the push; `storeEnvironment` is the environment to store if the registered one was wrong.
     case sent(apnsID: String?, storeEnvironment: Environment?)
     /// APNs can't accept the push now; retry after a back-off, no sooner than APNs asked.
     indirect case retryLater(OutcomePolicy.RetryLater)

@@ -7,7 +7,7 @@ import Storage
 protocol PushSender: AnyObject {
     /// Sends a push; `completion` is called exactly once, on the loop, possibly before this returns.
     ///
-    /// The sender bounds the time until then.
+    /// The sender limits how long that takes.
     func send(_ push: Push, completion: @escaping (Outcome) -> Void)
 }
 

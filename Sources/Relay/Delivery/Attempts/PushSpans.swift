@@ -12,7 +12,7 @@ final class PushSpans {
     private var attempts: Int
     private var begun: SpanRecorder.Begun?
 
-    /// Creates the spans of a push that has been attempted this often.
+    /// Creates the spans for a push that has been attempted this many times.
     init(_ recorder: SpanRecorder, attempts: Int = 0) {
         self.recorder = recorder
         self.attempts = attempts

@@ -11,7 +11,7 @@ final class DueAlarm: Sendable {
 
     private let state = Lock(State())
 
-    /// When the worker polls next; `.max` if that isn't known.
+    /// When the worker polls next; `.max` if no poll is scheduled.
     var nextLook: EpochMilliseconds { state.withLock(\.nextLook) }
 
     /// Registers the worker's callback for rows that become due before its next poll.
@@ -24,7 +24,7 @@ final class DueAlarm: Sendable {
         state.withLock { $0.nextLook = time }
     }
 
-    /// Wakes the worker if its next poll is later than this.
+    /// Wakes the worker if its next poll is later than `due`.
     func ring(at due: EpochMilliseconds) {
         let wakeWorker = state.withLock { state -> (@Sendable (EpochMilliseconds) -> Void)? in
             guard due < state.nextLook else { return nil }

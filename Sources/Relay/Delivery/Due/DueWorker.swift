@@ -13,16 +13,16 @@ protocol DueWork: AnyObject {
     var lookPause: Duration { get }
     /// How often to poll while no due row is known.
     var pollInterval: Duration { get }
-    /// The event of log lines about rows that can't be read.
+    /// The event in log lines about rows that can't be read.
     var unreadableEvent: StaticString { get }
     /// Whether nothing is being sent.
     var isIdle: Bool { get }
     /// Whether there is room for enough rows to be worth a claim.
     var isWorthClaiming: Bool { get }
-    /// When rows that are already claimed need the next poll; `nil` if none does.
+    /// When the rows that are already claimed need the next poll; `nil` if they need none.
     var nextCheck: EpochMilliseconds? { get }
 
-    /// Called once, before the first poll; holds the worker weakly.
+    /// Called once, before the first poll; keeps only a weak reference to the worker.
     func begin(for worker: DueWorker)
 
     /// Prepares a poll of the rows.
@@ -33,7 +33,7 @@ protocol DueWork: AnyObject {
         at now: EpochMilliseconds, _ moment: MonotonicTime
     ) async throws(StorageError) -> DueWorker.Found
 
-    /// Sends claimed rows as far as there is room, then calls ``DueWorker/sent()``.
+    /// Sends claimed rows while there is room, then calls ``DueWorker/sent()``.
     func send()
 
     /// Releases the claimed rows that aren't being sent yet, because the worker is stopping.
@@ -63,7 +63,7 @@ final class DueWorker {
         var mayHaveMore = false
     }
 
-    /// The end of the range of pauses added to the poll interval, which keeps relays from polling in step.
+    /// The limit of the random delay added to the poll interval, which keeps relays from polling in step.
     private static let jitterMax: EpochMilliseconds = 1_000
 
     /// The rows to claim and send.
@@ -102,7 +102,7 @@ final class DueWorker {
         look()
     }
 
-    /// Stops claiming, releases the rows that it hasn't begun to send, and waits until the deadline for the others.
+    /// Stops claiming, releases the rows that it hasn't begun to send, and waits for the others until the deadline.
     func stop(within deadline: Duration) async {
         isStopping = true
         work.alarm.onEarlier(nil)
@@ -132,7 +132,7 @@ final class DueWorker {
     /// Schedules a poll, unless an earlier one is scheduled.
     ///
     /// Never waits longer than the longest pause between polls: if the clock was set back after `due` was computed,
-    /// `due` is too far away.
+    /// `due` is too far in the future.
     func look(at due: EpochMilliseconds) {
         guard !isStopping, due < looksAt else { return }
         looksAt = due

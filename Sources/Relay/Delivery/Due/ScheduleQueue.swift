@@ -1,19 +1,19 @@
 import Network
 import Storage
 
-/// Stores the scheduled sends, wakes the worker, and counts their outcomes.
+/// Stores scheduled sends, wakes the worker for them, and counts their outcomes.
 final class ScheduleQueue: Sendable {
-    /// The outcome of an occurrence; the raw value is shown by lists, logs and metrics.
+    /// The outcome of an occurrence; the raw value is shown in lists, logs and metrics.
     enum Outcome: String, CaseIterable, Sendable {
         /// A push was sent or queued.
         case sent
-        /// Every device's preferences suppressed it.
+        /// Every device's preferences suppressed the push.
         case muted
         /// No push was sent.
         case failed
-        /// There was no device to send it to.
+        /// There was no device to send a push to.
         case noDevices = "no_devices"
-        /// The occurrence was too late.
+        /// It was too late to send the occurrence.
         case skipped
         /// The operator has blocked the secret.
         case blocked
@@ -23,7 +23,7 @@ final class ScheduleQueue: Sendable {
         case unknownTimeZone = "unknown_time_zone"
     }
 
-    /// Why an occurrence is sent later.
+    /// Why an occurrence is postponed.
     enum Postponement: String, CaseIterable, Sendable {
         /// The secret sends too many events.
         case rateLimited = "rate_limited"

@@ -33,7 +33,7 @@ extension FanOut {
                 unsent.append((index, row(push, index, attempts: 1, dueAt: due), retry.reason))
             }
         }
-        // Both run concurrently, because the caller has already waited until the deadline.
+        // Both kinds are stored concurrently, because the caller has already waited until the deadline.
         let leasedRows = inFlight.map { PushQueue.Addressed(push: $0.push, device: devices[$0.index]) }
         let unsentRows = unsent.map { PushQueue.Addressed(push: $0.push, device: devices[$0.index]) }
         let key = key

@@ -26,8 +26,9 @@ final class FanOut {
         var mayWait: Bool { push?.mayWait == true && (activity == nil || activity == .end) }
     }
 
-    /// The state of a push; rare cases are indirect, because large payloads would be copied with every step of every
-    /// push.
+    /// The state of a push.
+    ///
+    /// Rare cases are indirect, because large associated values would be copied with every step of every push.
     enum Phase {
         case notBegun
         case inFlight
@@ -63,24 +64,24 @@ final class FanOut {
     /// The number of registration changes in progress.
     private var changes = 0
     private var isStarting = false
-    /// Whether the deadline passed or all devices have an outcome; no further push starts.
+    /// Whether the deadline has passed or all devices have an outcome; in either case, no more pushes start.
     private var isClosed = false
     private var timer: Timer?
     private var continuation: CheckedContinuation<Void, Never>?
     let attempts: AttemptRunner
     /// Records the pushes, if the event is traced.
     let recorder: SpanRecorder?
-    /// A time after the devices were read and before pushes are sent; registrations after it are new.
+    /// A time after the devices were read and before pushes are sent; registrations made from then on are new.
     let begunAt: EpochMilliseconds
 
     /// Prepares a push to each device; the caller has taken a slot for each.
     ///
     /// - Parameters:
     ///   - eventID: The ID by which the event is acknowledged.
-    ///   - unread: The secret's unread items, if a badge needs them.
+    ///   - unread: The number of the secret's unread items, if a badge needs it.
     ///   - full: The `id`s of devices that have reached their frequency limit.
     ///   - mayHold: Whether the caller stores pushes that wait for the end of quiet hours.
-    ///   - results: Results that replace a push for the devices with these IDs.
+    ///   - results: The results, by `id`, of devices that get no push.
     ///   - activities: The pushes to Live Activities.
     init(
         _ recipients: Recipients, _ content: any PushContent, of key: SecretKey, on services: LoopServices,
@@ -184,7 +185,7 @@ final class FanOut {
         open -= 1
     }
 
-    /// Sets the result of a push without a row, and changes its registration accordingly.
+    /// Sets the result of a push that isn't in the queue, and changes its registration accordingly.
     func finish(_ index: Int, _ end: PushEnd, mayWait: Bool) {
         switch end {
         case .sent(let apnsID, let environment):

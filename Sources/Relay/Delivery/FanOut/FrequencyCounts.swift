@@ -8,7 +8,7 @@ import Storage
 /// has sent since or is sending. So several relays together may exceed a limit by the pushes that they send in those
 /// seconds.
 final class FrequencyCounts: Sendable {
-    /// The pushes that an event reserves from its devices' limits until they have results.
+    /// One event's pushes that count against their devices' limits until they have results.
     struct Reservation {
         /// The `id`s of the devices that have reached their limit.
         var full: Set<String> = []
@@ -35,7 +35,7 @@ final class FrequencyCounts: Sendable {
 
     private static let hour: EpochMilliseconds = 3_600_000
 
-    /// Reserves a push to each device that has a limit and hasn't reached it, until ``settle(_:_:of:)``.
+    /// Reserves a push for each device that has a limit and hasn't reached it, until ``settle(_:_:of:)``.
     ///
     /// If the database doesn't respond, no device is treated as having reached its limit.
     nonisolated(nonsending) func reserve(
@@ -77,7 +77,7 @@ final class FrequencyCounts: Sendable {
         }
     }
 
-    /// Ends a reservation, and counts pushes that were sent or queued until the log has them.
+    /// Ends a reservation, and adds the pushes that were sent or queued to the count from the log.
     func settle(_ reservation: Reservation, _ results: [DeviceResult], of key: SecretKey) {
         let secret = key.primary
         state.withLock { state in

@@ -12,7 +12,7 @@ protocol PushContent: Sendable {
     var collapseID: CollapseID? { get }
     /// How long APNs stores the pushes; `nil` for the app's setting.
     var timeToLive: Duration? { get }
-    /// The event type or the notification's kind, which devices can opt out of; `nil` if it has none.
+    /// The event type or the notification's kind, which devices can opt out of; `nil` if there is none.
     var kind: String? { get }
     /// Whether the push consists only of a sound.
     var isSoundAlone: Bool { get }

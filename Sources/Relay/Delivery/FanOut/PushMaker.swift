@@ -30,7 +30,7 @@ struct PushMaker {
     private let content: any PushContent
     private let services: LoopServices
     private let now: EpochMilliseconds
-    /// The secret's unread items, if they are known.
+    /// The number of the secret's unread items, if it is known.
     private let unread: Int?
     private let mayHold: Bool
     /// The `id`s of devices that have reached their frequency limit.
@@ -43,7 +43,7 @@ struct PushMaker {
     private var lastMade: (style: PushStyle, topic: Topic, notification: Notification)?
     private var payloads: [(style: PushStyle, payload: [UInt8])] = []
 
-    /// Creates pushes to these devices; `now` is later than the time at which they were read.
+    /// Prepares to create pushes to these devices, which were read before `now`.
     init(
         _ recipients: Recipients, _ content: any PushContent, _ services: LoopServices,
         at now: EpochMilliseconds, unread: Int? = nil, mayHold: Bool = false, full: Set<String> = []
@@ -187,7 +187,7 @@ struct PushMaker {
         return notification
     }
 
-    /// The payload in a style; there are few styles.
+    /// The payload in a style; all payloads are kept, because there are few styles.
     private mutating func payload(_ style: PushStyle) -> [UInt8] {
         if let found = payloads.first(where: { $0.style == style }) { return found.payload }
         let payload = content.payload(style)

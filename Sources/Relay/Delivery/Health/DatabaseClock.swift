@@ -2,7 +2,7 @@ import Network
 import Programs
 import Storage
 
-/// Compares this machine's clock with the database server's, since relays that share a database compare times in it.
+/// Compares this machine's clock with the database server's, because relays sharing a database must agree on the time.
 ///
 /// A relay whose clock differs by more than ``Bounds/clockSkewMax`` claims pushes that other relays are sending, or
 /// loses its own pushes to them.
@@ -27,7 +27,7 @@ final class DatabaseClock: Sendable {
     /// Whether the clocks differed too much at the last comparison.
     var isOff: Bool { differs.withLock(\.self) }
 
-    /// Checks the database, and compares the clocks.
+    /// Checks that the database responds, and compares the clocks.
     func ping() async throws(StorageError) {
         guard let reading = try await storage.ping(now: { [clock] in clock.now }) else { return }
         let isOff = abs(reading.ahead) > Bounds.clockSkewMax.inMilliseconds

@@ -1,7 +1,7 @@
 import Network
 import Storage
 
-/// Figures about expired rows: how many this process has removed, and which remain.
+/// Figures about expired rows: how many this process has removed, and the expiry of the oldest ones left.
 final class PruningFigures: Sendable {
     private struct State {
         var removed: [ExpiringTable: UInt64] = [:]

@@ -6,7 +6,7 @@ struct Readiness: Sendable, Equatable {
     var storage: String?
     /// Why the database can't be written to, in one word.
     var write: String?
-    /// The fault of the APNs credentials: a reason from APNs or from the relay.
+    /// The fault with the APNs credentials: a reason from APNs or from the relay.
     var apns: String?
     /// The queue's fault in one word.
     var queue: String?

@@ -16,7 +16,7 @@ final class History: Sendable {
         var waitingMax = Bounds.historyWaitingMax
         /// Maximum items per transaction.
         var batchMax = Bounds.historyPerBatchMax
-        /// Maximum time that a push waits for its item.
+        /// Maximum time that a push waits for its item to be stored.
         var waitMax = Bounds.historyWaitMax
     }
 
@@ -75,7 +75,7 @@ final class History: Sendable {
         writer.withBuffer { $0.figures.expired += UInt64(count) }
     }
 
-    /// Stores an item, if there is one, and returns the secret's number of unread items, if requested.
+    /// Stores an item, if there is one, and returns the number of the secret's unread items, if requested.
     ///
     /// Returns `nil` if the item couldn't be stored, and after `limit`; in the latter case it may be stored later. Call
     /// it on the loop.
@@ -133,7 +133,7 @@ final class History: Sendable {
     }
 }
 
-/// A push that is waiting for its item; the first call ends the wait.
+/// A push that is waiting for its item to be stored; the first call to `end` ends the wait.
 private final class Waiter: Sendable {
     private let continuation: Lock<CheckedContinuation<Int?, Never>?>
 

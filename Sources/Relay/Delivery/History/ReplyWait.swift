@@ -24,7 +24,7 @@ final class ReplyWait: Sendable {
         state = Lock(State(known: known))
     }
 
-    /// What the wait counts against.
+    /// Waits with the same value count against the same limit.
     struct Share: Hashable {
         let secretHash: SecretHash
         let isOfOutcomes: Bool

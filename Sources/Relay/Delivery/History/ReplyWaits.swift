@@ -4,7 +4,7 @@ import Storage
 
 /// Stores acknowledgements, replies and results; lets senders wait for replies and outcomes, and phones for results.
 ///
-/// A reply that arrives at this relay immediately ends the waits for it. ``run()`` finds replies that arrive at other
+/// A reply that arrives at this relay ends the waits for it immediately. ``run()`` finds replies that arrive at other
 /// relays: it queries the database once per interval for all waits of the process.
 final class ReplyWaits: Sendable {
     /// Limits.
@@ -13,7 +13,7 @@ final class ReplyWaits: Sendable {
         var perSecretMax = Bounds.replyWaitsPerSecretMax
         /// Maximum concurrent waits per secret for outcomes.
         var outcomesPerSecretMax = Bounds.outcomeWaitsPerSecretMax
-        /// Maximum concurrent waits per process; each further wait ends the longest-running one.
+        /// Maximum concurrent waits per process; each new wait beyond that ends the longest-running one.
         var totalMax = Bounds.replyWaitsMax
         /// The pause between two database queries.
         var pollInterval = Bounds.replyPollInterval
@@ -43,10 +43,10 @@ final class ReplyWaits: Sendable {
         case reply
         /// A phone waits for its reply's result.
         case result
-        /// A sender waits for outcomes of its secret, and checks for them itself.
+        /// A sender waits for the outcomes of its secret's pushes, and checks for them itself.
         case outcomes
 
-        /// Whether there is nothing to wait for.
+        /// Whether there is nothing left to wait for.
         func isReached(_ known: Acknowledgement?) -> Bool {
             switch self {
             case .reply: known?.reply != nil
@@ -112,9 +112,9 @@ final class ReplyWaits: Sendable {
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
-    /// Creates a value without waits; unless ``run()`` is running, only replies at this relay end waits early.
+    /// Creates a value without waits; unless ``run()`` is running, only replies that arrive here end waits early.
     ///
-    /// - Parameter pause: Waits between two database queries; throws to end.
+    /// - Parameter pause: Waits between two database queries; throws to end ``run()``.
     init(
         storage: any ReplyStorage, clock: WallClock, options: Options = Options(),
         pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -251,7 +251,7 @@ final class ReplyWaits: Sendable {
         }
     }
 
-    /// Ends all waits at once; later ones end immediately.
+    /// Ends all waits; later ones end immediately.
     func finish() {
         let waits = state.withLock { state in
             state.isFinished = true
@@ -279,7 +279,7 @@ final class ReplyWaits: Sendable {
 }
 
 extension APIError {
-    /// The refusal of a wait beyond its secret's maximum.
+    /// The error for a wait beyond its secret's maximum.
     static var tooManyWaits: APIError {
         APIError(
             .rateLimited, hint: "This secret has too many waits.",

@@ -27,7 +27,7 @@ final class DeliveryLog: Sendable {
 
     private struct Rows {
         var rows: [Delivery]
-        /// When the oldest push ended, which isn't necessarily the first.
+        /// End time of the oldest push, which isn't necessarily the first.
         var since: EpochMilliseconds
 
         mutating func add(_ row: consuming Delivery) {
@@ -38,13 +38,13 @@ final class DeliveryLog: Sendable {
 
     private struct Waiting: BatchBuffer {
         let options: Options
-        /// Batches to write, all but the last of them full; a row stays where it was appended until it is written.
+        /// Batches to write, of which all but the last are full; rows never move between them.
         var batches: [Rows] = []
         /// The number of pushes in ``batches``.
         var count = 0
         /// Pushes taken out for writing but not written yet.
         var inHand = 0
-        /// When the oldest push taken out for writing ended.
+        /// End time of the oldest push taken out for writing.
         var inHandSince: EpochMilliseconds?
         var dropped = 0
         /// Pushes that were never written, in total.
@@ -128,7 +128,7 @@ final class DeliveryLog: Sendable {
         }
     }
 
-    /// Which results are appended, other than the ends of queued pushes.
+    /// Which results are appended; the ends of queued pushes always are.
     var kept: LoggedDeliveries { options.kept }
 
     /// Maximum time that a response waits while the log is crowded.
@@ -164,7 +164,7 @@ final class DeliveryLog: Sendable {
     /// Ends ``run()``; later rows are dropped.
     func finish() { writer.finish() }
 
-    /// Waits until there is a full batch, for a limited time.
+    /// Waits for a full batch, but only for a limited time.
     private func gather() async {
         var waited: Duration = .zero
         while waited < Bounds.deliveriesGatherTime, !writer.withBuffer({ $0.hasFullBatch }) {
@@ -175,8 +175,9 @@ final class DeliveryLog: Sendable {
 
     /// Writes one batch.
     ///
-    /// If the database refuses the batch, halves it until the refused rows are found, and writes the others. After too
-    /// many consecutive refusals the rows aren't the cause: each batch is then tried once and dropped as a whole.
+    /// If the database refuses the batch, it is halved until the refused rows are found, and the others are written.
+    /// After too many consecutive refusals, the rows are unlikely to be the cause: each batch is then tried once and
+    /// dropped as a whole.
     private func write(_ batch: [Delivery]) async {
         var lost = (rows: 0, error: StorageError?.none)
         var mayBeThere = false

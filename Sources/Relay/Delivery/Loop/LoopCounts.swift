@@ -5,7 +5,7 @@ import WebPush
 
 /// The counters of one event loop since startup; summed over all loops on request.
 ///
-/// Plain numbers in arrays: counting a push takes no lock, no allocation and no string.
+/// Plain numbers in arrays: counting a push needs no lock, no allocation and no string.
 struct LoopCounts: Sendable {
     /// App numbers used in this loop's counters.
     private(set) var apps = AppLabels()
@@ -30,7 +30,7 @@ struct LoopCounts: Sendable {
     private(set) var limits = [UInt64](repeating: 0, count: LimitKind.allCases.count)
     /// Retries of stored pushes.
     var retries: UInt64 = 0
-    /// Registrations removed because APNs reported their token as invalid, by app and environment.
+    /// Registrations removed because a push service reported them as invalid, by app and environment.
     private(set) var removed: [UInt64] = []
     /// Installations found to be shared by two devices.
     var contested: UInt64 = 0

@@ -5,7 +5,7 @@ import Storage
 
 /// Sends pushes, for new events and for the queue.
 extension LoopServices {
-    /// The app whose devices in one environment get the pushes.
+    /// The app for pushes to devices in one environment, if the relay can send them.
     enum AppMatch {
         case app(PushApp, Topic)
         /// The pushes can't be sent; `reason` is for the response and the log.
@@ -29,7 +29,7 @@ extension LoopServices {
         case none(reason: String)
     }
 
-    /// Finds how pushes reach a device that was read at or after this time.
+    /// Finds how pushes reach a device; registrations made at or after this time count as new.
     func route(to device: Device, at time: EpochMilliseconds) -> RouteMatch {
         if let stored = device.details.webPush {
             guard webPushSender != nil else { return .none(reason: FailureReason.webPushOff) }
@@ -46,7 +46,7 @@ extension LoopServices {
         }
     }
 
-    /// The first attempt of a push to an app's device that was read at or after this time.
+    /// The first attempt of a push to an app's device; registrations made at or after this time count as new.
     func firstAttempt(
         to device: Device, of app: PushApp, at time: EpochMilliseconds
     ) -> Attempt {
@@ -96,7 +96,7 @@ extension LoopServices {
 }
 
 extension Device {
-    /// The latest `updated_at` of the registration that was pushed to.
+    /// The latest `updated_at` at which a registration counts as the one that was pushed to.
     ///
     /// Later registrations are new, regardless of the clocks of APNs, this relay and other relays.
     func removalBound(_ time: EpochMilliseconds) -> EpochMilliseconds { min(time, updatedAt) }

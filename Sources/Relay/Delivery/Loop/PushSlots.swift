@@ -1,4 +1,4 @@
-/// Bounds the number of pushes that one loop has in flight, and thus their memory.
+/// Bounds the number of pushes that one loop has in flight, and thus the memory that they use.
 ///
 /// An event takes slots for all its devices before anything is sent, and releases each when its push has an
 /// outcome, which may be after the event's response.
@@ -21,7 +21,7 @@ struct PushSlots {
         taken > 0 && taken + count > capacity
     }
 
-    /// Takes slots for an event, all or none.
+    /// Takes slots for an event, all or nothing.
     mutating func take(_ count: Int) -> Bool {
         guard !refuses(count) else { return false }
         taken += count
@@ -30,7 +30,7 @@ struct PushSlots {
 
     /// Adjusts a reservation to the number of slots that are needed.
     ///
-    /// Never refuses more slots than were reserved, because the pushes can no longer be cancelled.
+    /// Never refuses, even if more slots are needed than were reserved, because the pushes can no longer be cancelled.
     mutating func exchange(_ reserved: Int, for count: Int) {
         giveBack(reserved)
         taken += count

@@ -82,7 +82,7 @@ struct DeliveryLimits: Sendable {
     var schedulesPerSecretMax = 100
     /// Time from an event's arrival to its response.
     var eventDeadline: Duration = .seconds(10)
-    /// How much longer than `eventDeadline` a request waits for the response to another request with its `eventID`.
+    /// How much longer than `eventDeadline` a request waits for another request's response to the same event.
     var claimWaitMargin = Bounds.claimWaitMargin
     /// Maximum pushes in flight per event.
     var pushesPerEventMax = 500

@@ -4,10 +4,9 @@ import Network
 final class UnknownZones: Sendable {
     private let logged = Lock<[String: MonotonicTime]>([:])
 
-    /// Returns whether a name should be logged because it wasn't within ``Bounds/unknownZoneInterval``, and records
-    /// that it is logged now.
+    /// Returns whether a name should be logged now; if so, it counts as logged.
     ///
-    /// At most ``Bounds/unknownZonesMax`` names are logged per interval.
+    /// At most ``Bounds/unknownZonesMax`` names are logged per ``Bounds/unknownZoneInterval``, each of them once.
     func isWorthLogging(_ name: String, at now: MonotonicTime) -> Bool {
         logged.withLock { logged in
             if let last = logged[name], now.since(last) < Bounds.unknownZoneInterval { return false }

@@ -3,9 +3,9 @@ import Network
 /// Limits the stored pushes in flight, in total and per destination.
 ///
 /// A destination is a key's connections to one of APNs' environments, or a push service. It may use as many slots as
-/// are free, and always a small minimum. A single destination thus gets half of the slots and two get a third each, and
-/// a destination that doesn't answer can't block another. A destination's window grows while it accepts most pushes,
-/// and shrinks to the minimum while it rejects most of them.
+/// remain free, and always a small minimum. A single destination thus gets half of the slots and two get a third each,
+/// and a destination that doesn't answer can't block another. A destination's window grows while it can handle most
+/// pushes, and shrinks to the minimum while it can't.
 struct ConcurrencyLimiter {
     /// The meaning of a push's outcome for its destination.
     enum Answer {
@@ -27,11 +27,11 @@ struct ConcurrencyLimiter {
         var usedAt: MonotonicTime
         /// Maximum pushes in flight to the destination.
         var window: Int
-        /// Pushes returned since the window was last adjusted, and how many of them APNs didn't accept.
+        /// Pushes with an outcome since the window was last adjusted, and how many of them APNs couldn't accept.
         var returned = 0
         var putOff = 0
 
-        /// Adjusts the window; halves a wide one before all its pushes return, so that a failing APNs gets few.
+        /// Adjusts the window; a wide one is halved before all its pushes return, so that a failing APNs gets fewer.
         mutating func adjustWindow(_ budget: RetryBudget) {
             guard returned >= min(window, budget.inFlightFirst) else { return }
             if 2 * putOff > returned {
@@ -49,7 +49,7 @@ struct ConcurrencyLimiter {
     private var uses: [PushDestination: Use] = [:]
     /// Pushes in flight to all destinations.
     private(set) var inFlight = 0
-    /// When idle destinations were last forgotten; tenants can name many hosts of push services.
+    /// When idle destinations were last forgotten, so that tenants can't fill the memory with push services' hosts.
     private var forgotAt = MonotonicTime(nanoseconds: 0)
 
     /// Creates a limiter whose slots are all free.

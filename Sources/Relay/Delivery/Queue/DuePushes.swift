@@ -3,7 +3,7 @@ import Network
 import Programs
 import Storage
 
-/// Sends the queued pushes that are due alongside new events, which go first (``RetryBudget``), and ends their leases.
+/// Sends due pushes from the queue and ends their leases; the pushes of new events go first (``RetryBudget``).
 ///
 /// Pushes that wait too long for a slot, or whose destination is silent, are given back or postponed.
 final class DuePushes: DueWork {
@@ -24,7 +24,7 @@ final class DuePushes: DueWork {
         let leased: LeasedPush
         /// The destination whose slot the push uses.
         let destination: PushDestination
-        /// The app that APNs judges; `nil` for Web Push.
+        /// The app and its destination, for ``RefusedTokens``; `nil` for Web Push.
         let target: APNsHealth.Target?
         /// Records the attempt, if the push is traced.
         let spans: PushSpans?
@@ -36,7 +36,7 @@ final class DuePushes: DueWork {
     var waiting = FairQueue<PushDestination?, Waiting>()
     var destinations: ConcurrencyLimiter
     var refusedTokens = RefusedTokens()
-    /// The scope of claims.
+    /// Decides the scope of each claim.
     private(set) var pace: ClaimPace
     var isSending = false
     /// Whether the rest of a long batch waits for `pauseTimer`.
@@ -121,7 +121,7 @@ final class DuePushes: DueWork {
         try await clock.prepareClaim(at: now, moment)
         let claimed = try await storage.claimPushes(dueAt: now, lease: lease, limit: limit, scope: scope)
         pace.claimed(scope, from: began, to: services.loop.now)
-        // They are leased now, even if the following calls fail.
+        // The pushes are leased now, even if the following calls fail.
         took(claimed, lease, now, moment)
         let isAll = claimed.count < limit
         // If there are more, the ones just claimed waited longest.
@@ -150,8 +150,9 @@ final class DuePushes: DueWork {
         send()
     }
 
-    /// Measures the queue if the last measurement was long ago; a long queue, which takes long to read, is measured
-    /// less often.
+    /// Measures the queue if the last measurement was long enough ago.
+    ///
+    /// A long queue takes long to measure, so it is measured less often.
     private func measureIfDue(isEmpty: Bool) async throws(StorageError) {
         let began = services.loop.now
         guard began >= measuresAt else { return }
@@ -168,7 +169,7 @@ final class DuePushes: DueWork {
 
     /// Postpones pushes whose destination isn't answering and has no free slot.
     ///
-    /// They are treated as sent and unanswered, which frees the claim for others.
+    /// They are treated as sent and unanswered, which makes room for claiming others.
     private func postponeStalled() {
         guard !waiting.isEmpty else { return }
         let silent = destinations.silent(besides: services.slots.taken, at: moment)

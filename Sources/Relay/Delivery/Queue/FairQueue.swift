@@ -1,6 +1,6 @@
 /// A FIFO queue per destination; destinations take turns.
 ///
-/// A destination that isn't free leaves the turns until ``free(_:)`` returns it, so taking an element costs the same
+/// A destination that isn't free gets no turn until ``free(_:)`` is called for it, so taking an element costs the same
 /// for any number of destinations.
 struct FairQueue<Destination: Hashable, Element> {
     private struct Line<Item> {
@@ -20,9 +20,9 @@ struct FairQueue<Destination: Hashable, Element> {
     }
 
     private var lines: [Destination: Line<Element>] = [:]
-    /// The destinations with elements that may be free.
+    /// The destinations that have elements and may be free.
     private var turns = Line<Destination>()
-    /// The destinations with elements that were not free when asked.
+    /// The destinations that have elements but weren't free at their last turn.
     private var blocked: Set<Destination> = []
     /// The number of queued elements.
     private(set) var count = 0
@@ -59,7 +59,7 @@ struct FairQueue<Destination: Hashable, Element> {
         return nil
     }
 
-    /// Returns a destination to the turns, so that it is asked again whether it is free.
+    /// Gives a destination turns again, because it may be free.
     mutating func free(_ destination: Destination) {
         if blocked.remove(destination) != nil { turns.items.append(destination) }
     }

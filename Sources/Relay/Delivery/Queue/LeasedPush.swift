@@ -19,7 +19,7 @@ struct LeasedPush {
         self.owner = owner
     }
 
-    /// Creates an end of the lease from its outcome.
+    /// Creates the lease's end from its outcome.
     func end(_ end: Settlement.End) -> PushQueue.End {
         PushQueue.End(
             settlement: Settlement(id: push.id, secretHash: push.secretHash, owner: owner, end: end))

@@ -26,7 +26,7 @@ extension PushQueue {
         _ = try await storage.setDue(leases.filter { $0.dueAt < end }, to: end)
     }
 
-    /// Makes pushes due whose due time is beyond the longest possible wait, because a fast clock set it.
+    /// Makes pushes due now if a fast clock set their due time beyond the longest possible wait.
     ///
     /// - Parameter isSetBack: Whether this process's clock was just set back. The intended waits are then unknown, so
     ///   all pushes become due.

@@ -55,7 +55,7 @@ extension PushQueue {
         let leased = try await storage.settle(batch.ends.map(\.settlement), logging: batch.isLogged)
         let written = writer.withBuffer { state in
             let written = state.unwritten.wrote(batch, leased: leased)
-            // Without a pause, so that at any moment either the queue or the log counts them as unwritten.
+            // Under the same lock, so that at any moment either the queue or the log counts the rows as unwritten.
             deliveryLog.append(written.unlogged)
             return written
         }
@@ -82,7 +82,7 @@ extension PushQueue {
 
     /// Removes registrations.
     ///
-    /// A removal ends all pushes queued for the device, so it must follow the end of its own push.
+    /// A removal ends all pushes queued for the device, so the end of the push that caused it must be written first.
     private func remove(_ removals: [End.Removal]) async {
         for removal in removals {
             do throws(StorageError) {
@@ -120,7 +120,7 @@ extension PushQueue {
         if writer.withBuffer(\.unwritten.refusedCount) > 0 { refusal.yield() }
     }
 
-    /// Tries each refused end on its own until the round's limit of refusals is reached.
+    /// Tries to write each refused end on its own until the round's limit of refusals is reached.
     private func writeRefused() async {
         var left = writer.withBuffer(\.unwritten.refusedCount)
         var refusals = 0

@@ -16,7 +16,7 @@ extension PushQueue {
         var waitingBytes = 0
         /// When the oldest unleased push is due, as of the last poll; `nil` if none is queued.
         var oldestDue: EpochMilliseconds?
-        /// Outcomes not written to the database yet.
+        /// Ends not written to the database yet.
         var unwritten = 0
         /// Registrations removed together with the end of a push.
         private(set) var removed: [RemovedApp: UInt64] = [:]

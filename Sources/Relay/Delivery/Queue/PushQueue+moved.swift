@@ -18,7 +18,7 @@ extension PushQueue {
     ///
     /// During a pepper change, another relay may move a secret's rows (`Storage.rehash`) after the devices were
     /// read. If a device is gone, it is looked up again under all hashes of its secret, and its push is stored
-    /// there.
+    /// under its new hash.
     func store(_ rows: [Addressed], of key: SecretKey, lease: PushLease?) async -> [Stored] {
         let results = await store(rows.map(\.push), lease: lease)
         var stored = zip(rows, results).map { Stored(row: $0, result: $1) }

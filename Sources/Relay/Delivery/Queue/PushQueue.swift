@@ -17,7 +17,7 @@ final class PushQueue: Sendable {
         ///
         /// Compared with a count that each process keeps for itself and that may be a few seconds old.
         var totalMax = 200_000
-        /// Maximum bytes of the payloads of all queued pushes; compared like `totalMax`.
+        /// Maximum total size of all queued pushes' payloads, in bytes; checked like `totalMax`.
         var bytesMax = 512 << 20
         /// The back-off schedule.
         var schedule = RetrySchedule()
@@ -44,7 +44,7 @@ final class PushQueue: Sendable {
     /// The end of a lease, and the registration to remove once the end is written.
     struct End: Sendable {
         var settlement: Settlement
-        /// The registration to remove unless it is newer.
+        /// The registration to remove unless it has been updated since.
         ///
         /// The registration is removed after the end is written, because the device's rows are removed with it.
         var removal: Removal?
@@ -62,7 +62,7 @@ final class PushQueue: Sendable {
         /// Whether it is time to retry refused ends.
         var triesRefused = false
         var isFinished = false
-        /// The queue's state; the total is approximate.
+        /// The queue's state; its totals are approximate.
         var figures = Figures()
         var endsWritten: (@Sendable () -> Void)?
         /// When the clock was last set forward.
@@ -149,7 +149,7 @@ final class PushQueue: Sendable {
 
     // MARK: The worker's interface
 
-    /// Registers a callback for written ends.
+    /// Registers a callback that is called after ends have been written.
     func onEndsWritten(_ endsWritten: (@Sendable () -> Void)?) {
         writer.withBuffer { $0.endsWritten = endsWritten }
     }

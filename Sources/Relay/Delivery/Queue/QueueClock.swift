@@ -2,7 +2,7 @@ import Network
 import Programs
 import Storage
 
-/// Keeps clock changes from delaying pushes or from sending them twice.
+/// Prevents clock changes from delaying pushes or causing them to be sent twice.
 ///
 /// Confined to the loop of its worker.
 final class QueueClock {
@@ -14,7 +14,7 @@ final class QueueClock {
     private var checkedAt: MonotonicTime?
     /// Whether the clock was set back and waits haven't been checked since.
     private var isSetBack = false
-    /// The latest step forward, when it happened, and how long it is remembered.
+    /// The latest step forward, when it happened, and until when it is remembered.
     private var skipped: (step: EpochMilliseconds, at: EpochMilliseconds, until: MonotonicTime)?
 
     /// A clock that has not been read yet.
@@ -42,8 +42,8 @@ final class QueueClock {
 
     /// When a push expires, by the current clock.
     ///
-    /// Setting the clock forward doesn't shorten the life of pushes stored before: whichever time was right, no push is
-    /// lost.
+    /// Setting the clock forward doesn't shorten the life of pushes that were stored before: no push is lost, whichever
+    /// time was right.
     func end(of push: PendingPush, at wall: EpochMilliseconds, _ monotonic: MonotonicTime)
         -> EpochMilliseconds
     {
@@ -54,7 +54,7 @@ final class QueueClock {
         return push.expiresAt + skipped.step
     }
 
-    /// Before a claim, repairs times in the database after a clock change.
+    /// Repairs times in the database that are wrong because of clock changes; call it before each claim.
     func prepareClaim(
         at now: EpochMilliseconds, _ monotonic: MonotonicTime
     ) async throws(StorageError) {
@@ -71,10 +71,10 @@ final class QueueClock {
     }
 }
 
-/// Leases that end beyond the maximum because the clock was fast when they were taken.
+/// Leases that end later than any valid lease, because the clock was fast when they were taken.
 ///
 /// Their owners may still be working, which the end time doesn't show. Each lease is therefore left alone for a full
-/// lease time after it was first seen, by this process's monotonic clock; after that, no owner can still be working.
+/// lease time, on this process's monotonic clock, after it was first seen; then no owner can still be working.
 struct LateLeases {
     private var seen: [DuePush: MonotonicTime] = [:]
 

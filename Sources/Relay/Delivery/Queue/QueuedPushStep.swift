@@ -67,7 +67,7 @@ struct QuietPayload {
     /// Whether the payload has neither an alert nor a badge.
     var isSoundAlone: Bool { aps["alert"] == nil && aps["badge"] == nil }
 
-    /// The JSON text: without sound and, if that fits, `passive`.
+    /// The JSON text without the sound and, if it fits, with the level `passive`.
     var bytes: [UInt8] {
         var quiet = aps
         quiet["sound"] = nil

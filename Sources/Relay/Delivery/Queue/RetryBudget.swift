@@ -18,6 +18,6 @@ struct RetryBudget: Hashable, Sendable {
         max(0, min(2 * slots - claimed, unwrittenMax - unwritten))
     }
 
-    /// The minimum batch worth claiming for these slots while others are waiting to be sent.
+    /// The minimum batch worth claiming for these slots while other pushes are waiting to be sent.
     func claimMin(slots: Int) -> Int { max(1, slots / 2) }
 }

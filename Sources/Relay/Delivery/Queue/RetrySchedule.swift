@@ -10,7 +10,7 @@ struct RetrySchedule: Hashable, Sendable {
     /// The maximum delay; APNs may ask for a longer one.
     var delayMax: Duration = .seconds(600)
 
-    /// The base delay after the first failure; it doubles with each further failure.
+    /// The base delay after the first failure; it doubles with each subsequent failure.
     static func delayMin(after cause: OutcomePolicy.RetryLater.Cause) -> Duration {
         switch cause {
         // The cause may be just this relay's connection, which often recovers quickly.
@@ -34,7 +34,7 @@ struct RetrySchedule: Hashable, Sendable {
     ) -> EpochMilliseconds {
         let backOff = BackOff(from: Self.delayMin(after: retry.cause), to: delayMax)
         let longest = Double(backOff.delay(after: attempts).inMilliseconds)
-        // Rounded up: a push isn't due again at the instant at which it failed.
+        // Rounded up, so that a push isn't due again at the instant at which it failed.
         var delay = EpochMilliseconds((random * longest).rounded(.up))
         if let after = retry.after {
             // Spreads the retries after the delay that APNs asked for.

@@ -9,7 +9,7 @@ extension SpanRecorder {
     func queued(_ push: PendingPush, _ reason: String, _ begun: Begun) {
         let place = tracer.place(ofPush: push.id)
         let details: [LogField] = [.apnsID(push.id), .reason(reason)]
-        // Several pushes are stored at once.
+        // Pushes that are stored together share `begun`, so each ends a copy.
         end(begun.copy(), "queue", .producer, details, links: place.map { [$0] } ?? [])
         guard let place else { return }
         add(

@@ -29,7 +29,7 @@ struct UnwrittenEnds {
         var isLogged = true
     }
 
-    /// A push's row and lease owner.
+    /// The hash that a push's row is stored under, and the row's lease owner.
     private struct Lease {
         var secretHash: SecretHash
         var owner: UUIDv7
@@ -45,9 +45,9 @@ struct UnwrittenEnds {
     /// Ends waiting to be written, oldest first.
     private var waiting: [Waiting] = []
     private var inHand = 0
-    /// When the oldest push whose end is being written ended.
+    /// End time of the oldest push whose end is being written.
     private var inHandSince: EpochMilliseconds?
-    /// When the oldest push whose device is being removed ended.
+    /// End time of the oldest push whose device is being removed.
     private var removingSince: EpochMilliseconds?
     /// New leases of pushes that were claimed again while their ends were being written.
     private var leases: [String: Lease] = [:]
@@ -81,7 +81,7 @@ struct UnwrittenEnds {
 
     // MARK: Adding
 
-    /// Adds an end; returns false when the limit is reached.
+    /// Adds an end; returns false if the limit is reached.
     mutating func add(_ end: End) -> Bool {
         guard count < Bounds.endsWaitingMax else { return false }
         waiting.append(Waiting(end: end))
@@ -198,7 +198,7 @@ struct UnwrittenEnds {
         refused += takeBack(batch)
     }
 
-    /// Requeues the ends of a batch, each with its latest lease.
+    /// Returns the ends of a batch that is no longer being written, each with its latest lease.
     private mutating func takeBack(_ batch: Batch) -> [End] {
         (inHand, inHandSince) = (0, nil)
         guard !leases.isEmpty else { return batch.ends }
@@ -206,7 +206,7 @@ struct UnwrittenEnds {
         return batch.ends.map { end in leases[end.settlement.id]?.applied(to: end) ?? end }
     }
 
-    /// Requeues a batch that timed out; returns true if the only option left is to wait and retry.
+    /// Handles a batch that timed out; returns true if the only option left is to wait and retry it.
     private mutating func tookTooLong(_ batch: Batch) -> Bool {
         timeouts += 1
         let isAlone = batch.ends.count == 1

@@ -11,6 +11,6 @@ extension WaitingCursor {
         self.init(dueAt: due, secretHash: hash, id: String(parts[2]))
     }
 
-    /// The argument of `--after`, and of the console's next page.
+    /// The argument for `--after`, and for the console's next page.
     var text: String { "\(dueAt)-\(secretHash.hex)-\(id)" }
 }

@@ -2,7 +2,7 @@ import APNs
 import Storage
 import WebPush
 
-/// Creates the messages of pushes; pushes with the same content share a message.
+/// Creates the messages for pushes; consecutive pushes with the same content share a message.
 struct WebPushMessages {
     /// The inputs to a message other than its push's notification.
     private struct Variant: Equatable {
@@ -26,7 +26,7 @@ struct WebPushMessages {
 
     private var last: (notification: Notification, variant: Variant, made: Made)?
 
-    /// The message of a push; `nil` if it shows nothing.
+    /// The message for a push; `nil` if the push shows nothing.
     mutating func message(
         of push: APNs.Push, _ route: WebPushRoute, _ keys: WebPushKeys, at now: EpochMilliseconds
     ) -> Made? {

@@ -2,7 +2,7 @@ import APNs
 import JSON
 import WebPush
 
-/// The message for browsers, made from a payload for APNs: every content, style and queued push has the same form.
+/// The message for browsers, made from a payload for APNs, the common form of all contents, styles and queued pushes.
 ///
 /// It has the members of declarative Web Push, so that Safari shows it even if the page's worker fails, and an app's
 /// data under `notification.data` for the worker (docs/reference/api.md, "What the device receives").
@@ -13,7 +13,7 @@ struct WebPushPayload {
     private var data: JSON.Object
     private let page: String?
 
-    /// Reads a payload for APNs; `nil` if it shows no text: browsers don't allow invisible pushes.
+    /// Reads a payload for APNs; `nil` if it shows no text, because browsers don't allow invisible pushes.
     init?(_ payload: [UInt8], page: String?) {
         guard var members = try? JSON.parse(payload, maxBytes: Notification.payloadBytesMax).object,
             var aps = members["aps"]?.object
@@ -80,7 +80,7 @@ struct WebPushPayload {
         "challengeCode",
     ]
 
-    /// The minimum space for the texts, in bytes; if less is left, other parts are left out.
+    /// The minimum space for the texts, in bytes; if less remains, other parts are left out.
     private static let textBytesMin = 64
 
     private var written: [UInt8] {

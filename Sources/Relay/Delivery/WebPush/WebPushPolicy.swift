@@ -19,7 +19,7 @@ enum WebPushPolicy {
     /// - Parameters:
     ///   - service: The push service that the push was sent to.
     ///   - mayShrink: Whether the message can be made smaller.
-    ///   - firstSentAt: When the first attempt was sent; only registrations older than that are removed.
+    ///   - firstSentAt: A time before the first attempt; only registrations older than that are removed.
     static func step(
         after outcome: WebPush.Outcome, of service: PushService, mayShrink: Bool,
         firstSentAt: EpochMilliseconds
@@ -48,7 +48,7 @@ enum WebPushPolicy {
                             reason: rejection.name, cause: cause, after: rejection.retryAfter)))
             case .tooLarge where mayShrink: return .sendSmall
             case .gone: failure.removeIfNotUpdatedAfter = firstSentAt - 1
-            // With a wrong key in the settings, this is the answer for all subscriptions, so none is removed.
+            // If the key in the settings is wrong, all subscriptions get this answer, so none is removed.
             case .wrongKey, .configuration, .tooLarge, .refused: break
             }
             return .end(.failed(failure))

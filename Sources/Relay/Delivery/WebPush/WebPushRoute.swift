@@ -10,7 +10,7 @@ final class WebPushRoute: Sendable {
     let device: WebPushDevice
     /// The secret's hash under which the device is registered.
     let secretHash: SecretHash
-    /// When the first attempt was sent, in milliseconds since 1970; the registration was read before that.
+    /// A time before the first attempt, in milliseconds since 1970; registrations made from then on are new.
     let firstSentAt: EpochMilliseconds
     /// Whether the message is a small one, because the service rejected the usual one as too large.
     let isSmall: Bool
@@ -40,7 +40,7 @@ enum PushRoute {
     case apns(Attempt)
     case webPush(WebPushRoute)
 
-    /// The route's destination, for the limits of pushes in flight; `nil` if the relay has no key for the
+    /// The route's destination, for the limits on pushes in flight; `nil` if the relay has no key for the
     /// app.
     func destination(_ bundleID: String, _ apps: Apps) -> PushDestination? {
         switch self {

@@ -6,7 +6,7 @@ import WebPush
 protocol WebPushSender: AnyObject {
     /// Sends a push; `completion` is called exactly once, on the loop, possibly before this returns.
     ///
-    /// The sender bounds the time until then.
+    /// The sender limits how long that takes.
     func send(_ push: WebPush.Push, completion: @escaping (WebPush.Outcome) -> Void)
 }
 
