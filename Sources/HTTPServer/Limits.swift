@@ -10,14 +10,14 @@ package struct Limits: Sendable {
     package var bodyBytesMax = 16 * 1024
     /// The maximum body size for individual paths, where it differs from `bodyBytesMax`.
     package var bodyBytesMaxOfPaths: [String: Int] = [:]
-    /// The maximum size of all chunk extensions of one body; 413 if exceeded.
+    /// The maximum size of all chunk extensions in one body; 413 if exceeded.
     package var chunkExtensionBytesMax = 1024
     /// The maximum number of trailer fields, which are validated and dropped; 431 if exceeded.
     package var trailerCountMax = 32
     /// The maximum size of the trailer lines with their CRLFs; 431 if exceeded.
     package var trailerBytesMax = 4 * 1024
 
-    /// The time from the first byte of a head (on a new connection, from accept) to its last; 408 if exceeded.
+    /// The time from the first byte of a head (on a new connection, from its acceptance) to its last; 408 if exceeded.
     package var headDeadline: Duration = .seconds(10)
     /// The time from the end of a head to the end of its body; 408 if exceeded.
     package var bodyDeadline: Duration = .seconds(20)
@@ -30,7 +30,7 @@ package struct Limits: Sendable {
     /// The time limit for a TLS handshake.
     package var handshakeDeadline: Duration = .seconds(10)
 
-    /// The maximum pipelined input kept while a request is handled; at the limit, reading pauses.
+    /// The maximum size of the pipelined input kept while a request is handled; at the limit, reading pauses.
     package var readAheadBytesMax = 16 * 1024
     /// How many requests from one connection are answered per turn of the loop before other connections get their turn.
     package var requestsPerTurnMax = 4
@@ -60,8 +60,8 @@ package struct Limits: Sendable {
     package var connectionMemoryBytesMax = 256 * 1024 * 1024
     /// The minimum size of a connection's requests and responses at which its buffers are counted.
     package var heldBytesNoticed = 4 * 1024
-    /// The maximum number of refused connections per loop waiting for the client to read the 503; any beyond
-    /// that are closed without one.
+    /// The maximum number of refused connections per loop waiting for the client to read the 503; others are closed
+    /// without a response.
     package var refusedConnectionsMax = 64
 
     /// Creates the default limits.

@@ -32,14 +32,14 @@ package struct Router: Sendable {
     private var paths: [Path] = []
     /// Answers preflight requests, in which browsers ask what a page from another origin may send.
     ///
-    /// Source: Fetch Standard, "CORS-preflight request". `nil` treats them like any other `OPTIONS`.
+    /// Source: Fetch Standard, "CORS-preflight request". If `nil`, they are treated like any other `OPTIONS`.
     package var preflight: SyncHandler?
 
     /// Returns the handler for a path that isn't in the table, such as one with a variable part; `nil` if there is
     /// none.
     package var pattern: (@Sendable (Request) -> Handler?)?
 
-    /// Answers requests for all paths without a route; `nil` refuses them with `notFound`.
+    /// Answers requests for all paths without a route; if `nil`, they are refused with `notFound`.
     package var fallback: Handler?
 
     /// Creates a router without routes.

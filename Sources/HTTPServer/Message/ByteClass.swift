@@ -1,4 +1,4 @@
-/// Character classes of RFC 9110, RFC 9112 and RFC 3986.
+/// Character classes from RFC 9110, RFC 9112 and RFC 3986.
 ///
 /// The ASCII sets are bitmaps in constants, so a lookup accesses no memory. A test spells out the sets.
 enum ByteClass {

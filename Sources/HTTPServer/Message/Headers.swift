@@ -16,7 +16,7 @@ package struct Headers: Sendable {
     var bytes: [UInt8]
     var fields: [Field]
 
-    /// No fields.
+    /// Creates an empty list.
     package init() {
         bytes = []
         fields = []
@@ -66,7 +66,7 @@ package struct Headers: Sendable {
 
     /// Appends a field.
     ///
-    /// `name` must be a token (RFC 9110, section 5.6.2) and a constant of the program. `value` may be untrusted:
+    /// `name` must be a token (RFC 9110, section 5.6.2) and a constant in the program. `value` may be untrusted:
     /// control characters in it become spaces (RFC 9110, section 5.5), so no value can end its line.
     package mutating func append(_ name: String, _ value: String) {
         if fields.isEmpty {

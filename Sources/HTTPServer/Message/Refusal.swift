@@ -60,7 +60,7 @@ package enum Refusal: Hashable, Sendable {
 
     /// Whether the start of the next request is unknown, so that the connection closes after the response.
     ///
-    /// True for all but the router's refusals, because a refused request isn't read to its end.
+    /// True for all but the router's refusals, because in all other cases the request isn't read to its end.
     package var leavesFramingInDoubt: Bool {
         switch self {
         case .notFound, .methodNotAllowed: false
@@ -95,6 +95,7 @@ package enum Refusal: Hashable, Sendable {
 
 /// Creates the response to a refused request.
 ///
-/// The request is passed if its head was read: always when the router refuses it and for 413 and 417, sometimes for
-/// 400, 408 and 431. The server sets the status and `Allow` afterwards, so a responder can't change either.
+/// The responder receives the request if its head was read: always when the router refuses it and for 413 and 417,
+/// sometimes for 400, 408 and 431. The server sets the status and `Allow` afterwards, so a responder can't change
+/// either.
 package typealias ErrorResponder = @Sendable (Refusal, Request?) -> Response

@@ -8,7 +8,7 @@ package struct Status: RawRepresentable, Hashable, Sendable, ExpressibleByIntege
         self.rawValue = (100...999).contains(rawValue) ? rawValue : 500
     }
 
-    /// A status from its digits, as in `response.status = 404`.
+    /// Creates a status from an integer literal, as in `response.status = 404`.
     package init(integerLiteral value: Int) {
         self.init(rawValue: value)
     }

@@ -91,7 +91,7 @@ struct ChunkedDecoder {
         }
     }
 
-    /// Consumes the byte after a size or an extension, which begins another extension or the line break.
+    /// Consumes the byte after a size or an extension, which begins an extension or the line break.
     private mutating func afterSize(_ byte: UInt8, limits: RequestLimits) throws(RefusalError) {
         switch byte {
         case UInt8(ascii: "\r"):

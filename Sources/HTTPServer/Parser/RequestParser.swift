@@ -38,7 +38,7 @@ package struct RequestParser: Sendable {
     private var chunks = ChunkedDecoder()
     private var body: [UInt8] = []
 
-    /// A parser for a new connection.
+    /// Creates a parser for a new connection.
     package init(limits: Limits) {
         self.limits = RequestLimits(limits)
     }
@@ -55,7 +55,7 @@ package struct RequestParser: Sendable {
     /// The memory allocated for the incomplete request, in bytes.
     package var memoryBytes: Int { bytes.capacity + body.capacity + chunks.memoryBytes }
 
-    /// Whether the client is waiting for `100 Continue`: it asked for that and has sent no byte of the body.
+    /// Whether the client is waiting for `100 Continue`: it asked for that but has sent no byte of the body yet.
     package var awaitsContinue: Bool {
         switch state {
         case .length(let left): left > 0 && body.isEmpty && head.expectsContinue
@@ -75,7 +75,7 @@ package struct RequestParser: Sendable {
 
     /// Parses `input` from `offset` up to the end of a request and advances `offset`.
     ///
-    /// After a refusal the parser consumes nothing and returns the same refusal again.
+    /// After a refusal, the parser consumes nothing and returns the same refusal again.
     package mutating func parse(_ input: Span<UInt8>, _ offset: inout Int) -> Step {
         do {
             switch state {

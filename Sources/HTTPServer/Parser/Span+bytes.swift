@@ -75,7 +75,7 @@ extension Span<UInt8> {
 }
 
 extension [UInt8] {
-    /// Appends a range of a span.
+    /// Appends a range from a span.
     mutating func append(_ span: Span<UInt8>, _ range: Range<Int>) {
         span.extracting(range).withUnsafeBufferPointer { append(contentsOf: $0) }
     }

@@ -34,7 +34,7 @@ struct ConnectionDeadlines {
     private var taken = 0
     private var writeDue: MonotonicTime?
 
-    /// The deadlines of a connection accepted at `now`, waiting for its first head.
+    /// The deadlines for a connection accepted at `now`, waiting for its first head.
     init(limits: Limits, now: MonotonicTime) {
         self.limits = limits
         requestDue = now + limits.headDeadline

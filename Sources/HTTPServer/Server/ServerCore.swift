@@ -23,7 +23,7 @@ final class ServerCore {
     private var idle = EvictionQueue()
     /// Connections that hold buffers, the longest-holding first.
     private var holding = EvictionQueue()
-    /// Whether freeing memory is scheduled for the end of this turn or for the next one.
+    /// Whether memory is to be freed at the end of this turn or in the next one.
     private var isRelieving = false
     /// The number of refused connections waiting for their 503 to be read.
     var refusedCount = 0
@@ -93,7 +93,7 @@ final class ServerCore {
 
     // MARK: Admission and eviction
 
-    /// Counts a connection, after closing others if the server is full.
+    /// Counts a new connection, closing others first if the server is full; false if it isn't admitted.
     private func admit(_ channel: Channel) -> Bool {
         for _ in 0...Self.evictionsMax {
             switch ledger.admit(channel.remoteAddress, bytes: channel.memoryBytes) {
