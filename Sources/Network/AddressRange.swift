@@ -58,7 +58,7 @@ package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension SocketAddress {
-    /// An address from its 16 bytes, without a port.
+    /// Creates an address from its 16 bytes, without a port.
     fileprivate init(high: UInt64, low: UInt64) {
         self.init(high: high, low: low, scope: 0, port: 0)
     }

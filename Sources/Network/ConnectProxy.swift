@@ -78,7 +78,7 @@ struct ProxyAnswer {
                 status = found
             }
             guard Self.endsHead(head) else { continue }
-            // In TLS the client sends first.
+            // In TLS, the client sends first.
             return rest.next() == nil ? .established : .malformed("it sent data before the server could")
         }
         return nil

@@ -11,7 +11,7 @@ extension Channel {
     /// - Parameters:
     ///   - proxy: The proxy to connect through, which then resolves the name; `nil` connects directly.
     ///   - onlyPublic: For hosts named by untrusted users: connects only to public addresses, and a slow lookup delays
-    ///     only lookups of such hosts. Has no effect with a proxy.
+    ///     only lookups for such hosts. Has no effect with a proxy.
     package static func connect(
         to endpoint: Endpoint, through proxy: ConnectProxy? = nil, onlyPublic: Bool = false,
         tls: TLSClientContext?, on loop: EventLoop, timeout: Duration, handler: any ChannelHandler
@@ -29,7 +29,7 @@ extension Channel {
 
 /// One attempt to connect, covering all addresses of a name.
 ///
-/// Retained by the closures of its timers and events until it is done.
+/// Retains itself until it is done.
 @safe private final class Connector {
     /// The minimum time for each address, as far as the total timeout allows.
     static let attemptMin = Duration.milliseconds(250)

@@ -170,7 +170,7 @@ import Glibc
         }
     }
 
-    /// Pauses accepting: without descriptors the socket stays readable and the loop would spin.
+    /// Pauses accepting: without free descriptors, the socket stays readable and the loop would spin.
     private func exhausted(_ code: Int32) {
         onExhausted?(code)
         guard let event = unsafe event else { return }

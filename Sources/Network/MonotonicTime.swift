@@ -34,7 +34,7 @@ package struct MonotonicTime: Comparable, Hashable, Sendable {
 }
 
 extension Duration {
-    /// Whole nanoseconds, at least zero and at most `UInt64.max / 2` (292 years).
+    /// The duration in whole nanoseconds, at least zero and at most `UInt64.max / 2` (292 years).
     package var clampedNanoseconds: UInt64 {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }

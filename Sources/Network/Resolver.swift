@@ -27,7 +27,7 @@ final class Resolver: Sendable {
 
     private let threadsMax: Int
     private let state = Lock(State())
-    /// Counts lookups from a random number, so that relays that start together begin with different addresses.
+    /// Counts lookups from a random start, so that relays that start together begin with different addresses.
     private let turns = Lock(Int.random(in: 0..<1_000))
 
     init(threadsMax: Int) { self.threadsMax = threadsMax }

@@ -54,7 +54,7 @@ package struct SelfSignedCertificate: Sendable {
         unsafe X509_gmtime_adj(X509_getm_notAfter(x509), time.upperBound)
         let subject = unsafe X509_get_subject_name(x509)
         unsafe X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, name, -1, -1, 0)
-        // Clients find an authority by its name: one that trusts two with the same name would try the wrong one.
+        // Clients find authorities by name, so a client that trusts two with the same name could try the wrong one.
         unsafe X509_NAME_add_entry_by_txt(subject, "serialNumber", MBSTRING_ASC, String(serial), -1, -1, 0)
         unsafe X509_set_issuer_name(x509, subject)
         unsafe X509_set_pubkey(x509, key)

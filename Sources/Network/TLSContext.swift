@@ -21,7 +21,7 @@ import Glibc
     }
 }
 
-/// The certificate of a listener, which can be replaced while connections stay open.
+/// A listener's certificate, which can be replaced while connections stay open.
 package final class TLSServerContext: Sendable {
     private let certificateFile: String
     private let keyFile: String
@@ -40,7 +40,7 @@ package final class TLSServerContext: Sendable {
 
     /// Reads both files again: new connections get the new certificate.
     ///
-    /// After an error the old one stays in use.
+    /// After an error, the old one stays in use.
     package func reload() throws(NetworkError) {
         let new = try Self.load(certificateFile, keyFile, alpn)
         settings.withLock { $0 = new }
@@ -80,7 +80,7 @@ package final class TLSServerContext: Sendable {
         defer { unsafe X509_free(leaf) }
         guard unsafe SSL_CTX_use_certificate(context, leaf) == 1 else { return false }
         while let next = unsafe PEM_read_bio_X509(bio, nil, noPassphrase, nil) {
-            // On success the context takes ownership of the certificate.
+            // On success, the context takes ownership of the certificate.
             guard unsafe relay_SSL_CTX_add0_chain_cert(context, next) == 1 else {
                 unsafe X509_free(next)
                 return false

@@ -17,7 +17,7 @@ import Glibc
         unsafe semaphore.deallocate()
     }
 
-    /// Ends one wait.
+    /// Ends one current or future wait.
     package func signal() { unsafe sem_post(semaphore) }
 
     /// Waits for a signal.
