@@ -125,7 +125,7 @@ package final class ClientSession {
         streams.abandon { native.hasStream($0) }
     }
 
-    /// Passes the events since the last call to `handle` in order, including those that the handler causes.
+    /// Passes the events since the last call, including those that the handler causes, to `handle` in order.
     package func drainEvents(_ handle: (ClientEvent) -> Void) {
         guard !isDraining else { return }
         isDraining = true

@@ -72,7 +72,7 @@ struct ClientStreams {
 
     // MARK: Callback reports
 
-    /// Adds a field of a response.
+    /// Adds a field to a response.
     mutating func header(
         _ slot: StreamSlot, _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>,
         isPseudo: Bool
@@ -94,7 +94,7 @@ struct ClientStreams {
         slots[slot].isComplete = slots[slot].status >= 200
     }
 
-    /// Marks a request that was never sent; its stream is closed next.
+    /// Marks a request as never sent; its stream is closed next.
     mutating func notSent(_ slot: StreamSlot) {
         slots[slot].wasNotSent = true
     }

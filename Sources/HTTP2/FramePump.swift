@@ -1,6 +1,6 @@
 package import Network
 
-/// The part of a session that a connection of either role needs.
+/// The part of a session that connections of both roles need.
 protocol FrameEngine: AnyObject {
     var isFinished: Bool { get }
     var wantsWrite: Bool { get }

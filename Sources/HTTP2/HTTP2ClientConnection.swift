@@ -31,7 +31,8 @@ package final class HTTP2ClientConnection: ChannelHandler, SessionConnection {
 
     /// Connects; `connectionOpened` or `connectionClosed` follows.
     ///
-    /// `timeout` covers name resolution, connecting and the handshake. Call it only once. `tls` must offer `h2` in ALPN.
+    /// `timeout` covers name resolution, connecting and the handshake. Call this method only once. `tls` must offer
+    /// `h2` in ALPN.
     package func connect(
         to endpoint: Endpoint, through proxy: ConnectProxy? = nil, tls: TLSClientContext, on loop: EventLoop,
         timeout: Duration

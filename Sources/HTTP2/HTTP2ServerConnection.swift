@@ -75,7 +75,7 @@ package final class HTTP2ServerConnection: ChannelHandler, SessionConnection {
         }
     }
 
-    /// Shuts down gracefully: announces the shutdown, waits one round trip, serves the requests already received and closes.
+    /// Shuts down gracefully: gives notice, waits one round trip, serves the requests already received, and closes.
     ///
     /// Closes forcibly at `deadline`.
     package func shutDown(deadline: Duration) {

@@ -33,7 +33,7 @@ package struct HeaderFields: Sendable {
     /// Whether the list is empty.
     package var isEmpty: Bool { fields.isEmpty }
 
-    /// The size as defined for SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113, section 6.5.2): names, values and 32 bytes per field.
+    /// The size as in SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113, section 6.5.2): names, values and 32 bytes per field.
     package var listSize: Int { storage.count + 32 * fields.count }
 
     /// Reserves memory for `fieldCount` fields with a total of `byteCount` bytes.
@@ -181,7 +181,7 @@ package struct HeaderFields: Sendable {
         }
     }
 
-    /// Adds a field and its name; the caller appends `valueCount` bytes.
+    /// Adds a field and its name; the caller then appends a value of `valueCount` bytes.
     private mutating func begin(_ name: StaticString, valueCount: Int, indexed: Bool) {
         unsafe begin(Self.bytes(name), name, valueCount: valueCount, indexed: indexed)
     }

@@ -76,7 +76,7 @@ package final class ServerSession {
         try native.collectOutput(into: &output, target: target)
     }
 
-    /// Passes the events since the last call to `handle` in order.
+    /// Passes the events since the last call, in order, to `handle`.
     package func drainEvents(_ handle: (ServerEvent) -> Void) {
         while !events.isEmpty {
             var batch: [ServerEvent] = []
