@@ -1,4 +1,4 @@
-/// A command: a row of a program's table, from which the parser, help, manual page and completions are generated.
+/// A command: a row in a program's table, from which the parser, help, manual page and completions are generated.
 package struct CommandSyntax: Sendable {
     /// The command's name on the command line.
     package let name: String
@@ -6,12 +6,11 @@ package struct CommandSyntax: Sendable {
     package let summary: String
     /// The command's description: paragraphs with lines of at most 100 characters, separated by blank lines.
     package let about: String
-    /// The usage without the program's and the command's names, one form per line; empty to generate it from the
-    /// options.
+    /// The usages without the program's and the command's names; empty to generate one from the options.
     private let givenUsages: [String]
-    /// The words without dashes, in this order; the last ones may be omitted.
+    /// The words without dashes, in order; trailing ones may be omitted.
     package let arguments: [CommandOption]
-    /// The options of this command line.
+    /// The command's own options.
     package let options: [CommandOption]
     /// The settings that the command reads; they have flags, too.
     package let settings: [SettingRow]

@@ -29,7 +29,7 @@ extension CommandTable {
         if describesDefault { text += details(defaultCommand) }
         let exits = exitStatuses.isEmpty ? [] : ["Exit statuses: " + exitStatuses]
         for note in notes + exits {
-            // A list keeps its lines.
+            // A list keeps its line breaks.
             let lines = note.contains("\n") ? [note] : TerminalText.wrapped(note, width: 98)
             text += "\n" + lines.joined(separator: "\n") + "\n"
         }

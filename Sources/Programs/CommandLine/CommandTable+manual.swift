@@ -1,5 +1,5 @@
 extension CommandTable {
-    /// The manual page, section 1, in man(7) macros.
+    /// The manual page for section 1, in man(7) macros.
     package var manualPage: String {
         let name = Roff.escaped(program)
         var page = [
@@ -44,7 +44,7 @@ extension CommandTable {
 }
 
 extension SettingRow {
-    /// The variables and flags that give the setting.
+    /// The setting's variables and flags.
     fileprivate var allNames: String {
         ([name] + (isSecret ? [fileName] : []) + options.map(\.name)).joined(separator: ", ")
     }

@@ -3,7 +3,7 @@ extension CommandTable {
     ///
     /// - Parameters:
     ///   - complain: Prints a message to standard error.
-    ///   - run: Runs a command, given its name, the flags of settings and its options.
+    ///   - run: Runs a command, given its name, the flags for its settings and its options.
     package func run(
         _ arguments: [String], complain: (String) -> Void,
         _ run: (String, [String: String], CommandOptions) -> ExitStatus

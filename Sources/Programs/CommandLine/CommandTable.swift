@@ -6,7 +6,7 @@ package struct CommandTable: Sendable {
     package let summary: String
     /// The program's commands; the first one is the default.
     package let commands: [CommandSyntax]
-    /// All settings, in the order of the documentation.
+    /// All settings, in the documentation's order.
     package var settings: [SettingRow] = []
     /// Rules that apply to every setting, with lines of at most 100 characters.
     package var settingsIntroduction = ""
@@ -16,9 +16,9 @@ package struct CommandTable: Sendable {
     package var exitStatuses = ""
     /// Files that the program uses, with their descriptions.
     package var files: [(path: String, summary: String)] = []
-    /// Lines of the manual page's section SEE ALSO, in man(7) macros.
+    /// Lines for the manual page's section SEE ALSO, in man(7) macros.
     package var seeAlso: [String] = []
-    /// Whether the program's help also describes the default command, for programs with few others.
+    /// Whether the program's help also describes the default command, for programs with few other commands.
     package var describesDefault = false
     /// Whether the last value of a repeated option wins, so that scripts can override their defaults.
     package var lastValueCounts = false
@@ -35,7 +35,7 @@ package struct CommandTable: Sendable {
     /// The default command.
     package var defaultCommand: CommandSyntax { commands[0] }
 
-    /// The command with a name; `nil` if there is none.
+    /// The command with this name; `nil` if there is none.
     package func command(_ name: String) -> CommandSyntax? { commands.first { $0.name == name } }
 
     /// Groups settings by section, in the table's order.

@@ -1,4 +1,4 @@
-/// The shells with a completion script.
+/// The shells for which there is a completion script.
 package enum CompletionShell: String, CaseIterable, Sendable {
     case bash, zsh, fish
 
@@ -72,7 +72,7 @@ extension CommandTable {
         return lines + " ;;"
     }
 
-    /// Completions for flag values; each flag takes the same value in every command.
+    /// Completions for flag values; each flag takes the same kind of value in every command.
     private var bashValues: String {
         var files: [String] = []
         var unknown: [String] = []

@@ -2,7 +2,7 @@ import Spelling
 
 /// A parsed command line.
 package enum Invocation: Equatable, Sendable {
-    /// Run a command with the flags of settings, by setting name, and its options.
+    /// Run a command with the flags for its settings, by setting name, and its options.
     case run(String, flags: [String: String] = [:], options: CommandOptions = CommandOptions())
     /// Print help for the program or for one command.
     case help(String?)
@@ -41,7 +41,7 @@ extension CommandTable {
         return try printing(command, line.options)
     }
 
-    /// The invocation of a common command.
+    /// The invocation for a common command.
     private func printing(_ command: CommandSyntax, _ options: CommandOptions) throws(UsageError)
         -> Invocation
     {
@@ -78,7 +78,7 @@ private struct CommandLineParser {
     private let table: CommandTable
     private let command: CommandSyntax
     private var argumentsLeft: ArraySlice<CommandOption>
-    /// Whether the next word belongs to a flag that doesn't exist.
+    /// Whether to skip the next word as the value of a rejected flag.
     private var skipsValue = false
 
     init(_ table: CommandTable, _ command: CommandSyntax) {
@@ -87,7 +87,7 @@ private struct CommandLineParser {
         argumentsLeft = command.arguments[...]
     }
 
-    /// Parses one argument, and its value from the rest.
+    /// Parses one argument and takes its value, if any, from the rest.
     mutating func take(_ argument: String, _ rest: inout ArraySlice<String>) {
         let isValue = skipsValue && !argument.hasPrefix("-")
         skipsValue = false

@@ -69,7 +69,7 @@ package struct CommandOptions: Equatable, Sendable {
     /// The text given for an option.
     package func text(_ option: CommandOption) -> String? { texts(option).last }
 
-    /// The texts of an option that may be given several times.
+    /// The texts given for an option that may be repeated.
     package func texts(_ option: CommandOption) -> [String] {
         given.filter { $0.option.name == option.name }.map(\.text)
     }

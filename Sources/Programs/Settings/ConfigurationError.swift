@@ -2,7 +2,7 @@
 package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
     /// The problems, each a sentence without secrets.
     package let problems: [String]
-    /// The command whose help to refer to, with its program: `relay serve`.
+    /// The command whose help to refer to, after the program's name: `relay serve`.
     package let command: String
 
     /// Wraps at least one problem.

@@ -20,7 +20,7 @@ package enum EnvironmentFile {
         private var state = State.beforeName
         private var name: [UInt8] = []
         private var value: [UInt8] = []
-        /// Bytes of the value that are kept even if blank, because they were quoted or escaped.
+        /// The length of the value without trailing blanks that were neither quoted nor escaped.
         private var kept = 0
         private var variables: [String: String] = [:]
 

@@ -2,7 +2,7 @@
 package struct OptionValue: Sendable, Equatable {
     /// The value's name in the usage, such as `N`; `nil` for a switch, which takes no value.
     package let name: String?
-    /// The only words that are accepted, which a shell completes; empty for other values.
+    /// The words that a shell completes, usually the only ones accepted; empty for other values.
     package let words: [String]
     /// Whether a shell completes file names.
     package let isPath: Bool

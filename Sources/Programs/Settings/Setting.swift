@@ -15,11 +15,11 @@ package struct SettingRow: Sendable, Equatable {
     package let group: SettingGroup
     /// What the setting accepts; see `SettingType.accepts`.
     package let accepts: String
-    /// The form of the value; none for a flag that means `on`.
+    /// The form of the value; not used for a flag that means `on`.
     package let form: OptionValue
     /// The default, as text.
     package let defaultText: String
-    /// Whether the value is never printed, and can also be read from the file that `<name>_FILE` gives.
+    /// Whether the value is never printed, and can also be read from the file that `<name>_FILE` names.
     package let isSecret: Bool
     /// The setting's description, one or two sentences.
     package let summary: String

@@ -1,4 +1,4 @@
-/// A setting as a program uses it, for people to read; for a secret, only whether it is set.
+/// A setting as a program uses it, for display; for a secret, only whether it is set.
 package struct SettingInForce: Sendable, Equatable {
     /// The setting.
     package let row: SettingRow

@@ -2,7 +2,7 @@ import Spelling
 
 /// Reads settings and collects all problems.
 package struct SettingReader {
-    /// The problems so far, each a sentence that starts with the name as given.
+    /// The problems so far, each a sentence that starts with the setting's name as given.
     package private(set) var problems: [String] = []
     /// The settings read so far.
     package private(set) var inForce: [SettingInForce] = []
@@ -47,12 +47,12 @@ package struct SettingReader {
         return problems.count == count ? part : nil
     }
 
-    /// Notes a problem with several settings.
+    /// Notes a problem that involves several settings.
     package mutating func note(_ problem: String) {
         problems.append(problem)
     }
 
-    /// Reads a file whose path a setting or the apps file contains.
+    /// Reads a file whose path is given in a setting or the apps file.
     package func readFile(_ path: String) -> Result<[UInt8], FileError> { sources.readFile(path) }
 
     /// Whether a setting was given, even with an invalid value.

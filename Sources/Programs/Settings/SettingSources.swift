@@ -1,6 +1,6 @@
 /// The sources of settings.
 ///
-/// All sources use the names of environment variables.
+/// All sources name settings by their environment variables.
 package struct SettingSources: Sendable {
     /// Flags from the command line, by setting name.
     package var flags: [String: String]
@@ -35,7 +35,7 @@ package struct SettingSources: Sendable {
     }
 }
 
-/// A file that provides settings given neither by flags nor by the environment.
+/// A file that provides settings in addition to flags and the environment.
 package struct SettingsFile: Sendable {
     /// The file's path.
     package let path: String
@@ -43,7 +43,7 @@ package struct SettingsFile: Sendable {
     package var values: [String: String] = [:]
     /// Why the file can't be read; `nil` if it was read.
     package var fault: FileError?
-    /// Whether the user didn't choose the file: a problem with it then matters only if a setting in it is needed.
+    /// Whether the user didn't choose the file, so that a problem with it matters only if a setting in it is needed.
     package let isDefault: Bool
     /// What a user can do if a default file can't be read; ends a sentence.
     package var advice = ""
@@ -66,7 +66,7 @@ package struct SettingsFile: Sendable {
                 return
             }
             guard !bytes.contains(0) else {
-                // The system would truncate the path there and open another file.
+                // The system would truncate a path at the NUL and open another file.
                 fault = FileError("it contains a NUL byte")
                 return
             }

@@ -1,6 +1,6 @@
 /// The texts that a setting accepts, and how they are parsed.
 ///
-/// `accepts` completes the sentence "X is …: expected …", so it starts with an article.
+/// `accepts` completes the sentence "X is …: expected …", so it is a noun phrase.
 package struct SettingType<Value: Sendable>: Sendable {
     /// A description of the accepted texts: "a whole number from 0 to 65535".
     package let accepts: String
@@ -70,7 +70,7 @@ extension SettingType where Value == String {
 }
 
 extension SettingType where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
-    /// One value of a closed set.
+    /// One of a fixed set of values.
     package static var choice: SettingType {
         let names = Value.allCases.map(\.rawValue)
         return SettingType(

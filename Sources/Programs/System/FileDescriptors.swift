@@ -4,7 +4,7 @@ import Glibc
 package enum FileDescriptors {
     /// Opens standard input, output and error if the process was started without them.
     ///
-    /// Otherwise a connection could get their number and receive log lines.
+    /// Otherwise a connection could get one of their numbers and receive log lines.
     package static func openStandard() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
             // The system assigns the lowest free number: this one.

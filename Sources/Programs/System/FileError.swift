@@ -1,6 +1,6 @@
 import Glibc
 
-/// Why a file couldn't be used: the system's message, without any content.
+/// Why a file couldn't be used: the system's message, without any of the file's content.
 package struct FileError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The message.
     package let reason: String

@@ -1,4 +1,4 @@
-// `environ` is a variable of C; it is read once, before any thread exists.
+// `environ` is a C variable; it is read once, before any thread exists.
 @preconcurrency import Glibc
 
 /// The environment that the process was started with.

@@ -10,7 +10,7 @@ package enum SignalRequest: Sendable {
 
 /// Signals, received synchronously on the main thread instead of interrupting other threads.
 package enum Signals {
-    /// Wakes the main thread when the work has ended by itself.
+    /// Wakes the main thread when the work has ended on its own.
     private static let wake = SIGUSR1
 
     /// Blocks the signals that the main thread waits for, and ignores broken pipes.

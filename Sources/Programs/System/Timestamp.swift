@@ -2,7 +2,7 @@
 package struct Timestamp: Sendable {
     private let milliseconds: Int64
 
-    /// A time in milliseconds since 1970.
+    /// Creates a time from milliseconds since 1970.
     package init(_ milliseconds: Int64) {
         self.milliseconds = milliseconds
     }
@@ -41,7 +41,7 @@ package struct Timestamp: Sendable {
 
     /// The Gregorian date of a day counted from 1970-01-01 (Howard Hinnant's `civil_from_days`).
     ///
-    /// Years start in March, so that the leap day is a year's last.
+    /// Years start in March, so that the leap day is the last day of a year.
     package static func date(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let shifted = day + 719_468
         let era = shifted.floorDivided(by: 146_097)

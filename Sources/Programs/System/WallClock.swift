@@ -1,6 +1,6 @@
 import Glibc
 
-/// Provides the current time; a parameter wherever time matters, so that tests can control it.
+/// Provides the current time; passed as a parameter wherever time matters, so that tests can control it.
 package struct WallClock: Sendable {
     private let read: @Sendable () -> Int64
 

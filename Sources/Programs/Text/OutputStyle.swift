@@ -18,7 +18,7 @@ package struct OutputStyle: Sendable, Equatable {
         OutputStyle(isTerminal: isatty(STDOUT_FILENO) == 1, environment)
     }
 
-    /// Creates the style for output that is or isn't a terminal.
+    /// Creates the style for output to a terminal or elsewhere.
     package init(isTerminal: Bool, _ environment: [String: String]) {
         let isUnwanted = !(environment["NO_COLOR"] ?? "").isEmpty || environment["TERM"] == "dumb"
         isColoured = isTerminal && !isUnwanted

@@ -18,7 +18,7 @@ package enum StandardOutput {
         return code == 0 ? nil : FileError(errno: code)
     }
 
-    /// Writes text; false if it gave up.
+    /// Writes text; returns false if the write failed.
     ///
     /// Terminal control characters in JSON are escaped; other text was made safe when it was composed.
     @discardableResult

@@ -12,7 +12,7 @@ package enum TerminalPrompt {
         case interrupted
     }
 
-    /// Maximum bytes of a line in a terminal's canonical mode.
+    /// The maximum size in bytes of a line in a terminal's canonical mode.
     private static let lineBytesMax = 4096
     /// How often a prompt checks for signals.
     private static let signalInterval = Duration.milliseconds(100)
@@ -20,7 +20,7 @@ package enum TerminalPrompt {
     /// Whether standard input is a terminal.
     package static var isPossible: Bool { isatty(STDIN_FILENO) == 1 }
 
-    /// Asks a question, and waits for a line.
+    /// Asks a question and waits for a line.
     ///
     /// The terminal's state is always restored: signals that end a program are caught from here on, and the keys for
     /// other signals are disabled during the prompt.

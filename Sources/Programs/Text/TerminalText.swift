@@ -21,7 +21,7 @@ package enum TerminalText {
         return kept + "…"
     }
 
-    /// Wraps text at spaces, or between other parts.
+    /// Wraps text at spaces or at another separator.
     package static func wrapped(_ text: String, width: Int, at separator: Character = " ") -> [String] {
         var lines: [String] = []
         for word in text.split(separator: separator) {

@@ -5,9 +5,9 @@ package struct TextTable: Sendable {
         package let heading: String
         /// Whether to align right, for numbers.
         package let isNumber: Bool
-        /// Minimum width in terminal cells, for rows that are added later.
+        /// The minimum width in terminal cells, for rows that are added later.
         package let widthMin: Int
-        /// Maximum width in terminal cells; longer text is cut.
+        /// The maximum width in terminal cells; longer text is cut.
         package let widthMax: Int
 
         /// Creates a column with this heading.
@@ -42,7 +42,7 @@ package struct TextTable: Sendable {
         self.columns = columns
     }
 
-    /// Adds a row with a cell per column; an empty cell shows as a dash.
+    /// Adds a row with a cell per column; an empty cell is shown as a dash.
     package mutating func add(_ row: [Cell]) {
         precondition(row.count == columns.count, "a row has a cell for each column")
         rows.append(
