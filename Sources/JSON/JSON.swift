@@ -15,8 +15,8 @@ package enum JSON {
     /// How to read an escape such as `\ud83c` that is half of a surrogate pair.
     ///
     /// Half a pair represents no character, but JavaScript's `JSON.stringify` writes it for a string that was cut
-    /// within an emoji. This applies only to escapes in values: in names, and as bytes (`ED A0 BC`, invalid UTF-8), it
-    /// is always an error.
+    /// within an emoji. The choice applies only to escapes in values: in names, and as bytes (`ED A0 BC`, invalid
+    /// UTF-8), half a pair is always an error.
     package enum LoneSurrogates: Sendable {
         /// The text is rejected.
         case refused

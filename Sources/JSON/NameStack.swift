@@ -1,7 +1,7 @@
 /// Detects duplicate names in the open objects by comparing unescaped bytes.
 ///
-/// Names are kept as ranges of the text. A small object compares each name with every other; a large object uses a
-/// set, whose hash is seeded per process, so that hostile input can't make it slow.
+/// Names are kept as ranges of the text. In a small object, each name is compared with every other; for a large one, a
+/// set is used, whose hash is seeded per process, so that hostile input can't make it slow.
 struct NameStack {
     private var tokens: [StringToken] = []
     private var sets: [NameSet] = []

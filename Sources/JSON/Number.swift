@@ -1,7 +1,7 @@
 extension JSON {
-    /// A number in its original text: valid by RFC 8259 section 6, converted only on request, so never rounded.
+    /// A number as its original text: valid under RFC 8259 section 6, converted only on request, so never rounded.
     package struct Number: Sendable {
-        /// The number's text, ASCII.
+        /// The number's text, in ASCII.
         package let text: String
 
         /// Creates an integer.
@@ -13,10 +13,10 @@ extension JSON {
             text = value.description
         }
 
-        /// Text that the scanner has validated.
+        /// Creates a number from text that the scanner has validated.
         init(validated text: String) { self.text = text }
 
-        /// The value if it is written as an integer (`1`, not `1.0` or `1e0`) and fits 64 bits.
+        /// The value if it is written as an integer (`1`, not `1.0` or `1e0`) and fits in 64 bits.
         package var int: Int? { Int(text) }
 
         /// The nearest double; `nil` if it is out of range.

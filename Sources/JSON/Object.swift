@@ -24,12 +24,12 @@ extension JSON {
         /// An object without members.
         package init() { members = [] }
 
-        /// Members whose names the scanner has found to be unique.
+        /// Creates an object from members whose names the scanner has found to be unique.
         init(unique members: [Member]) { self.members = members }
 
         /// The value of a member, found by comparing the name's bytes.
         ///
-        /// Setting `nil` removes the member; setting a new name appends one.
+        /// Setting `nil` removes the member; setting a value for a new name appends one.
         package subscript(_ name: String) -> Value? {
             get {
                 guard let index = index(of: name) else { return nil }

@@ -50,7 +50,7 @@ extension Scanner {
         }
     }
 
-    /// Reads one sequence of two to four bytes as in Unicode's table 3-7 "Well-Formed UTF-8 Byte Sequences".
+    /// Reads one sequence of two to four bytes according to Unicode's table 3-7 "Well-Formed UTF-8 Byte Sequences".
     private mutating func multibyteScalar(_ bytes: RawSpan, lead: UInt8) throws(JSON.ParseError) {
         let trailing: Int
         var second: ClosedRange<UInt8> = 0x80...0xBF
@@ -58,18 +58,18 @@ extension Scanner {
         case 0xC2...0xDF: trailing = 1
         case 0xE0:
             trailing = 2
-            second = 0xA0...0xBF  // shorter forms exist below
+            second = 0xA0...0xBF  // below: overlong forms
         case 0xED:
             trailing = 2
-            second = 0x80...0x9F  // surrogates above
+            second = 0x80...0x9F  // above: surrogates
         case 0xE1...0xEF: trailing = 2
         case 0xF0:
             trailing = 3
-            second = 0x90...0xBF  // shorter forms exist below
+            second = 0x90...0xBF  // below: overlong forms
         case 0xF1...0xF3: trailing = 3
         case 0xF4:
             trailing = 3
-            second = 0x80...0x8F  // above U+10FFFF
+            second = 0x80...0x8F  // above: beyond U+10FFFF
         default: throw failure(.invalidUTF8)
         }
         guard position + trailing < bytes.byteCount, second.contains(bytes.byte(position + 1)) else {

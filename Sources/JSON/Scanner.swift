@@ -2,7 +2,7 @@
 ///
 /// It stores no bytes: each function takes the whole text, and every access is bounds-checked.
 struct Scanner {
-    /// The next byte to read.
+    /// The offset of the next byte to read.
     var position = 0
     /// The number of open arrays and objects.
     private(set) var depth = 0
@@ -92,7 +92,7 @@ struct Scanner {
             }
             try digits(bytes)
         }
-        // A digit or letter after a number is a malformed number (`01`, `1x`), not a second token.
+        // A digit or letter after a number makes it malformed (`01`, `1x`); it doesn't begin a second token.
         if position < bytes.byteCount, bytes.byte(position).mayContinueNumber {
             throw failure(.invalidNumber)
         }
@@ -138,7 +138,7 @@ enum ASCII {
 extension UInt8 {
     var isDigit: Bool { self &- ASCII.zero < 10 }
 
-    /// Whether this byte after a number makes the number malformed.
+    /// Whether this byte, directly after a number, makes the number malformed.
     var mayContinueNumber: Bool {
         isDigit || (self | 0x20) &- 0x61 < 26 || self == ASCII.point || self == ASCII.plus
             || self == ASCII.minus
@@ -146,11 +146,11 @@ extension UInt8 {
 }
 
 extension RawSpan {
-    /// The byte at an offset; traps out of bounds.
+    /// The byte at an offset; traps if it is out of bounds.
     @inline(__always)
     func byte(_ offset: Int) -> UInt8 { unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
 
-    /// Eight bytes from an offset, little-endian; traps out of bounds.
+    /// The eight bytes at an offset, little-endian; traps if any is out of bounds.
     @inline(__always)
     func word(_ offset: Int) -> UInt64 {
         UInt64(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))

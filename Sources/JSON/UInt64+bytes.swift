@@ -5,7 +5,7 @@ extension UInt64 {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highBits: UInt64 = 0x8080_8080_8080_8080
 
-    /// Marks the bytes that a string must escape: quotes, backslashes, control characters.
+    /// Marks the bytes that must be escaped in a string: quotes, backslashes, control characters.
     @inline(__always)
     var bytesToEscape: UInt64 {
         let quotes = self ^ (Self.ones &* UInt64(ASCII.quote))

@@ -2,8 +2,8 @@ extension JSON {
     /// Writes JSON text incrementally, without building values.
     ///
     /// Inserts commas and colons. The output is UTF-8 without white space and escapes only what RFC 8259 section 7
-    /// requires. The caller balances `begin…` and `end…` and names each member of an object; ``finish()`` traps if the
-    /// text is unfinished.
+    /// requires. The caller must balance `begin…` and `end…` and name each member of an object; ``finish()`` traps if
+    /// the text is unfinished.
     ///
     /// ```swift
     /// var writer = JSON.Writer()
@@ -45,7 +45,7 @@ extension JSON {
         /// Closes an array.
         package mutating func endArray() { end(ASCII.closeBracket) }
 
-        /// Writes the name of the next member, a literal without characters to escape.
+        /// Writes the name of the next member, a literal that needs no escaping.
         package mutating func name(_ name: StaticString) {
             separate()
             quoted(name)
@@ -93,7 +93,7 @@ extension JSON {
         /// Writes `null`.
         package mutating func null() { word("null") }
 
-        /// Writes a number in its original text.
+        /// Writes a number as its original text.
         package mutating func number(_ value: Number) { word(value.text) }
 
         /// Writes a value with all its contents.
@@ -253,9 +253,9 @@ extension JSON.Writer {
         }
     }
 
-    /// The longest prefix, in bytes of UTF-8, whose escaped form has at most `maxCount` bytes.
+    /// The size in UTF-8 bytes of the longest prefix whose escaped form has at most `maxCount` bytes.
     ///
-    /// It may end in the middle of a character.
+    /// The prefix may end in the middle of a character.
     package static func prefixCount(_ text: String, escapedTo maxCount: Int) -> Int {
         var text = text
         return text.withUTF8 { utf8 in
