@@ -6,13 +6,13 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
-// A timeval belongs to whichever C module Swift met first, so it stays here.
+// A timeval belongs to whichever C module Swift imported first, so it is used only here.
 static inline int relay_event_add_timer(struct event *event, unsigned long microseconds) {
     struct timeval delay = {.tv_sec = microseconds / 1000000, .tv_usec = microseconds % 1000000};
     return event_add(event, &delay);
 }
 
-// With _GNU_SOURCE these take a transparent union that Swift can't fill.
+// With _GNU_SOURCE, these take a transparent union that Swift can't fill.
 static inline int relay_bind(int descriptor, const struct sockaddr *address, socklen_t length) {
     return bind(descriptor, address, length);
 }
@@ -29,7 +29,7 @@ static inline int relay_getpeername(int descriptor, struct sockaddr *address, so
     return getpeername(descriptor, address, length);
 }
 
-// Variable arguments, which Swift can't pass.
+// prctl takes variable arguments, which Swift can't pass.
 static inline int relay_set_dumpable(int dumpable) {
     return prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0);
 }

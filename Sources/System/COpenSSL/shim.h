@@ -12,8 +12,8 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
-// What both sides of TLS have in common: 1.2 or newer, no renegotiation, writes that may be cut or repeated from
-// another address, and reading ahead, since channels read until OpenSSL has nothing more. No session cache, which
+// What both sides of TLS have in common: version 1.2 or newer, no renegotiation, writes that may be partial or retried
+// from another address, and reading ahead, since channels read until OpenSSL has nothing left. No session cache, which
 // strangers could fill with 20,000 entries: clients resume with tickets, which need no memory on the server.
 static inline void relay_SSL_CTX_configure(SSL_CTX *context) {
     SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
@@ -22,7 +22,7 @@ static inline void relay_SSL_CTX_configure(SSL_CTX *context) {
                                   | SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_read_ahead(context, 1);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-    // TLS 1.2 as RFC 9325, section 4.2 asks for: forward secrecy and authenticated encryption, no CBC.
+    // TLS 1.2 as RFC 9325, section 4.2 recommends: forward secrecy and authenticated encryption, no CBC.
     SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20");
 }
 static inline int relay_SSL_set_server_name(SSL *ssl, const char *name) {

@@ -1,5 +1,5 @@
 #pragma once
-// The same view of the C library as everywhere (docs/design/compiler.md).
+// The same view of the C library as elsewhere (docs/design/compiler.md).
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -1,7 +1,7 @@
 #pragma once
 #include <zlib.h>
 
-// Writes bytes in gzip's format (RFC 1952) to memory of the same size. Returns the size, or 0 if that isn't smaller.
+// Compresses bytes with gzip (RFC 1952) into memory of the same size. Returns the new size, or 0 if it isn't smaller.
 // deflateInit2 is a macro that Swift can't import.
 static inline size_t relay_gzip(const unsigned char *bytes, size_t length, unsigned char *output) {
     z_stream stream = {0};
@@ -18,7 +18,7 @@ static inline size_t relay_gzip(const unsigned char *bytes, size_t length, unsig
     return end == Z_STREAM_END && size < length ? size : 0;
 }
 
-// Decodes one gzip member, which must be all of the bytes, to memory of `capacity` bytes. Returns whether it is valid and fits.
+// Decodes bytes that must be one gzip member into memory of `capacity` bytes. Returns whether they are valid and fit.
 static inline int relay_gunzip(
     const unsigned char *bytes, size_t length, unsigned char *output, size_t capacity, size_t *count) {
     z_stream stream = {0};
