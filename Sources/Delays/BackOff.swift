@@ -1,10 +1,10 @@
-/// The delay before the next attempt: it doubles with each failure in a row, up to a maximum.
+/// The delay before the next attempt: it doubles with each consecutive failure, up to a maximum.
 package struct BackOff: Hashable, Sendable {
     /// The delay after the first failure.
     package let least: Duration
     /// The maximum delay.
     package let most: Duration
-    /// Failures in a row.
+    /// The number of consecutive failures.
     package private(set) var failures = 0
 
     /// The maximum number of doublings; more would exceed any maximum delay.
@@ -16,7 +16,7 @@ package struct BackOff: Hashable, Sendable {
         self.most = most
     }
 
-    /// The delay after a number of failures in a row; for fewer than two, `least`.
+    /// The delay after this many consecutive failures; below two, `least`.
     package func delay(after failures: Int) -> Duration {
         min(least * (1 << min(max(failures, 1) - 1, Self.doublingsMax)), most)
     }

@@ -1,6 +1,6 @@
 internal import CZlib
 
-/// gzip's format (RFC 1952), with zlib.
+/// The gzip format (RFC 1952), using zlib.
 package enum Gzip {
     /// Whether a content coding is gzip (RFC 9110, section 8.4.1.3).
     package static func isName(_ coding: String) -> Bool { coding.lowercased() == "gzip" }
@@ -13,7 +13,7 @@ package enum Gzip {
         return result.isEmpty ? nil : result
     }
 
-    /// The content of a compressed body; `nil` if it isn't exactly one complete member, or exceeds `bytesMax` bytes.
+    /// The content of a compressed body; `nil` if it isn't exactly one complete member or exceeds `bytesMax` bytes.
     ///
     /// It never decodes more than `bytesMax` bytes, so a small body can't take up much memory.
     package static func content(of body: [UInt8], bytesMax: Int) -> [UInt8]? {

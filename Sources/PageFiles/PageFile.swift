@@ -7,13 +7,13 @@ package struct PageFile: Sendable {
     package let path: String
     /// The file's contents.
     package let bytes: [UInt8]
-    /// The file in gzip's format (RFC 1952); `nil` if that isn't smaller.
+    /// The file compressed with gzip (RFC 1952); `nil` if that isn't smaller.
     package let compressed: [UInt8]?
 
-    /// Every file of the web page, as clients/web/src/files.js lists them, compressed at each call.
+    /// Every file of the web page, as clients/web/src/files.js lists them, compressed on each call.
     package static func all() -> [PageFile] { unsafe files(page_files(), page_files_count) }
 
-    /// Every file of the operator's console in clients/console, compressed at each call.
+    /// Every file of the operator's console in clients/console, compressed on each call.
     package static func console() -> [PageFile] { unsafe files(console_files(), console_files_count) }
 
     private static func files(_ first: UnsafePointer<page_file>?, _ count: Int) -> [PageFile] {
