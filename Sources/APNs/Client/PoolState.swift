@@ -39,7 +39,7 @@ struct PoolState: Sendable {
     enum Placement: Hashable, Sendable {
         /// On this connection, now.
         case connection(Int)
-        /// In the queue, until ``next()`` returns a connection.
+        /// In the queue, until ``next(at:)`` returns a connection.
         case queue
         /// The queue is full.
         case queueFull

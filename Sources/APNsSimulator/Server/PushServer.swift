@@ -7,8 +7,6 @@ import Network
 package final class PushServer {
     /// The time limit for a client's TLS handshake.
     static let handshakeTimeout = Duration.seconds(10)
-    /// The time limit for sending the last frames when the simulator stops.
-    static let stopDeadline = Duration.seconds(1)
 
     /// The limits for each connection, except the stream limit, which is set separately.
     static let limits: ServerLimits = {
