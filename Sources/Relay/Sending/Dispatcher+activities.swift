@@ -137,7 +137,7 @@ extension Dispatcher {
         }
     }
 
-    /// Sends a postponed state, unless the activity has ended or has received a newer one.
+    /// Sends a postponed state, unless the activity has ended or received a newer one.
     private func deliverHeld(_ held: DeferredState) async {
         let shared = services.shared
         guard !shared.blocked.contains(held.key) else { return }

@@ -3,7 +3,7 @@ import Network
 import Programs
 import Storage
 
-/// Sends an event only once, however often it is requested.
+/// Sends an event once, however often it is requested.
 extension Dispatcher {
     /// A claim on an event ID, and the result of the claim.
     struct Claimed: Sendable {

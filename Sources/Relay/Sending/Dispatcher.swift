@@ -137,8 +137,8 @@ struct Dispatcher {
 
     /// Writes delivery log rows for the results that are kept; results of the same type with the same error share rows.
     ///
-    /// Queued pushes are logged when they end, and muted ones are never logged. Waits while the log is crowded, which
-    /// slows down senders.
+    /// Queued pushes are logged when they end, and muted ones are never logged. Waits while the log's buffer is nearly
+    /// full, which slows down senders.
     ///
     /// - Parameters:
     ///   - recipients: The devices that were notified.

@@ -36,7 +36,7 @@ struct StoredDispatch: Sendable, Equatable {
         eventID = dispatch.origin.receiptID
     }
 
-    /// Creates a dispatch for the later pushes of an event.
+    /// Creates a dispatch for an event's later pushes.
     init?(_ dispatch: Dispatch, repeating event: String) {
         self.init(dispatch)
         eventID = nil
