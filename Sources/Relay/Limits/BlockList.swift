@@ -1,14 +1,14 @@
 import Network
 import Storage
 
-/// The secrets that this relay refuses, at most a few seconds old.
+/// The list of secrets that this relay refuses, which is at most a few seconds old.
 ///
 /// Requests check only this list, never the database: ``run(every:)`` repeatedly reads the whole list, which is small
 /// (`StorageLimits.blockedSecretsMax`). While the database can't be read, the last list applies.
 final class BlockList: Sendable {
     private struct State {
         var hashes: Set<SecretHash> = []
-        /// Keys refused for a legacy hash, by primary hash; their rows must still be moved.
+        /// Keys refused because a legacy hash is blocked, by primary hash; their rows have yet to be moved.
         var toMove: [SecretHash: SecretKey] = [:]
         /// Whether the last read failed.
         var isStale = false
@@ -57,10 +57,11 @@ final class BlockList: Sendable {
         do throws(StorageError) {
             try await read()
             for key in state.withLock({ state in Array(state.toMove.values) }) {
-                // Removed even if the move fails, because the next refused request adds it again.
+                // The key is removed even if the move fails, because the next refused request adds it again.
                 state.withLock { $0.toMove[key.primary] = nil }
                 guard try await storage.rehash(key) else { continue }
-                // Queued pushes moved to the new hash, and this relay may claim them before it reads the list again.
+                // Queued pushes have moved to the new hash, and this relay may claim them before it reads the list
+                // again.
                 state.withLock { _ = $0.hashes.insert(key.primary) }
                 log(.info, "secret.rehashed", [.secretHash(key.primary)])
             }

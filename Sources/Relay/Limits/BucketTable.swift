@@ -1,6 +1,6 @@
 import Network
 
-/// The buckets of one limit that are not full, in fixed memory.
+/// The buckets of one rate limit that aren't full, in a fixed amount of memory.
 ///
 /// Each set of keys has ``ways`` slots. A key without a slot replaces the bucket that is closest to full, so a flood of
 /// keys evicts the least used keys, and refused keys stay refused. Keys are distinguished by 64 bits of a hash with a

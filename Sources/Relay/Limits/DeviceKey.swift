@@ -1,7 +1,7 @@
 import APNs
 import Storage
 
-/// A device of an app, regardless of its secrets: the unit of device limits.
+/// An app on a device, regardless of its secrets: the unit to which device limits apply.
 struct DeviceKey: Hashable, Sendable {
     private let token: String
     private let app: FoldedBundleID

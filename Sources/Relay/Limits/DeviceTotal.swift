@@ -32,10 +32,10 @@ final class DeviceTotal: Sendable {
         self.monotonic = monotonic
     }
 
-    /// The last count, at most ``max``; `nil` before the first count.
+    /// The last count, which stops at ``max``, plus the devices added since then; `nil` before the first count.
     var count: Int? { state.withLock(\.count) }
 
-    /// Refuses a new device at the maximum; counts first if the count is old.
+    /// Refuses a new device if the maximum is reached; counts first if the last count is old.
     ///
     /// - Throws: `relay_full`, or the error that prevented counting.
     func checkRoom() async throws(APIError) {

@@ -12,12 +12,12 @@ final class RateLimiter: Sendable {
     private let bucket: TokenBucket
     private let shards: [Lock<BucketTable>]
 
-    /// Creates a limiter of `rate` per minute; `nil` for a rate of 0, which means no limit.
+    /// Creates a limiter that allows `rate` tokens per minute; `nil` for a rate of 0, which means no limit.
     convenience init?(perMinute rate: Int, places: Int = placesDefault) {
         self.init(rate, per: .seconds(60), places: places)
     }
 
-    /// Creates a limiter of `rate` per period; `nil` for a rate of 0, which means no limit.
+    /// Creates a limiter that allows `rate` tokens per period; `nil` for a rate of 0, which means no limit.
     init?(_ rate: Int, per period: Duration, places: Int = placesDefault) {
         guard rate > 0 else { return nil }
         bucket = TokenBucket(rate, per: period)

@@ -57,7 +57,7 @@ final class RateLimits: Sendable {
 
     // MARK: Secrets
 
-    /// Counts an event of a secret.
+    /// Counts an event sent under a secret.
     ///
     /// - Throws: `rate_limited` if it exceeds the limit.
     func countEvent(_ key: SecretKey, at now: MonotonicTime) throws(APIError) {
@@ -74,7 +74,7 @@ final class RateLimits: Sendable {
             hint: "This secret sent too many registrations.")
     }
 
-    /// Refuses a secret that has used up its limit of events or registrations; counts nothing.
+    /// Refuses a secret that has used up its limit on events or registrations; counts nothing.
     ///
     /// - Throws: `rate_limited`.
     func check(_ key: SecretKey, isEvent: Bool, at now: MonotonicTime) throws(APIError) {
@@ -115,7 +115,7 @@ final class RateLimits: Sendable {
 
     // MARK: Devices
 
-    /// Whether devices that are new under their secret are counted, so that they must be identified.
+    /// Whether devices that are new under their secret are counted, so that the relay must find out which are new.
     var countsNewDevices: Bool { unknownSecrets != nil || deviceSecrets != nil }
 
     /// Counts a push to a device; false if it exceeds the limit and must not be sent.

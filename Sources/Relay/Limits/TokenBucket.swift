@@ -1,6 +1,6 @@
 import Network
 
-/// A token bucket's rate and capacity: a pure value, given the time.
+/// A token bucket's rate and capacity: a pure value, whose methods are given the time.
 ///
 /// A bucket holds one period's tokens, gains one every `interval` and starts full. Any t periods therefore allow at
 /// most (t + 1) times the rate, and a burst at most the rate. A bucket's only state is the time when it will be full

@@ -40,7 +40,7 @@ struct TrustedProxies: Sendable, Equatable {
     private func walk(from peer: SocketAddress, _ named: [SocketAddress?]) -> SocketAddress {
         var client = peer
         for address in named.reversed() {
-            // An entry without an address hides the peer; the proxy that wrote it is the last known address.
+            // An entry without an address hides the peer; the address of the proxy that wrote it is the last known one.
             guard contains(client), let address else { return client }
             client = address
         }
@@ -57,7 +57,7 @@ enum ForwardedAddresses {
         var found: [SocketAddress?] = []
         for value in values.reversed() {
             var rest = value[...]
-            // From the right, because clients control the length of the left part.
+            // Reads from the right, because clients control the length of the left part.
             while found.count < Bounds.forwardedAddressesMax {
                 let comma = rest.lastIndex(of: ",")
                 found.append(address(trimmed(comma.map { rest[rest.index(after: $0)...] } ?? rest)))
@@ -101,7 +101,7 @@ enum ForwardedAddresses {
         var value: String
     }
 
-    /// Splits at commas and semicolons outside of quoted strings.
+    /// Splits at commas and semicolons outside quoted strings.
     private static func elements(_ text: String) -> [[Pair]]? {
         var elements: [[Pair]] = [[]]
         var name: String?

@@ -8,7 +8,7 @@ struct WebOrigins: Sendable, Equatable {
     /// Origins in `RELAY_WEB_ORIGINS`, in lower case.
     var listed: Set<String> = []
 
-    /// Whether a request with this `Origin` is answered: if it has none, or one that is listed or on this machine.
+    /// Whether a request with this `Origin` is accepted: the origin is absent, listed or on this machine.
     func allow(_ origin: String?) -> Bool {
         guard let origin = origin?.lowercased() else { return true }
         if listed.contains(origin) { return true }
