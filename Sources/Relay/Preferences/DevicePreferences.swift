@@ -16,7 +16,7 @@ struct DevicePreferences: Hashable, Sendable {
     var perHour: Int?
     /// Maximum pushes within a day; `nil` for no limit.
     var perDay: Int?
-    /// Whether the update of a Live Activity replaces the same event's alert.
+    /// Whether an update to a Live Activity replaces the same event's alert.
     var activityReplacesAlert = false
     /// Until when someone is looking at the secret's agents; not part of the registration.
     var lookingUntil: EpochMilliseconds?
@@ -25,7 +25,7 @@ struct DevicePreferences: Hashable, Sendable {
 
     /// The number that a badge shows.
     enum Badge: String, Sendable {
-        /// The secret's unread items.
+        /// The number of the secret's unread items.
         case unread
     }
 
@@ -89,7 +89,7 @@ struct DevicePreferences: Hashable, Sendable {
 
 /// A daily time span in a time zone.
 struct QuietHours: Hashable, Sendable {
-    /// The first minute, 0 to 1,439.
+    /// The first minute of the span, counted from midnight: 0 to 1,439.
     var from: Int
     /// The minute after the last one; if less than ``from``, it is on the next day.
     var to: Int
@@ -108,7 +108,7 @@ struct QuietHours: Hashable, Sendable {
         case later
     }
 
-    /// When the span that contains a time is over; always later than that time.
+    /// When the span that contains a time ends; always later than that time.
     ///
     /// A change of the zone's offset in between is taken into account.
     func end(after now: EpochMilliseconds, in zone: TimeZoneRules) -> EpochMilliseconds {
@@ -121,8 +121,8 @@ struct QuietHours: Hashable, Sendable {
         let unchanged = end - offset
         let offsetThen = zone.offset(at: unchanged)
         let changed = end - Int64(offsetThen)
-        // In spring, the end may be a local time that is skipped. The span is then over when the clocks change, and no
-        // later than at the end according to the old offset.
+        // In spring, the end may be a local time that is skipped. The span then ends when the clocks change, no later
+        // than the end according to the old offset.
         return (zone.offset(at: changed) == offsetThen ? changed : unchanged) * 1000
     }
 
@@ -167,7 +167,7 @@ extension DevicePreferences {
         return writer.finish()
     }
 
-    /// Writes the preferences as in a registration.
+    /// Writes the preferences in the format of a registration.
     func write(to writer: inout JSON.Writer) {
         writer.beginObject()
         writeMembers(to: &writer)
@@ -225,7 +225,7 @@ extension DevicePreferences {
             else { throw APIError(.invalidField, field: .preferencesEventTypes) }
             let known = different.filter { EventType.isKind($0.utf8) }
             if known != different { unknown.insert(.preferencesEventTypes) }
-            // A list in which nothing is known would mute everything.
+            // A list without a known type or kind would mute everything.
             if !known.isEmpty || different.isEmpty { self.kinds = known }
         }
         if let hours = try fields.object(.quietHours) {

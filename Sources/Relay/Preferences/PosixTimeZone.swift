@@ -152,7 +152,7 @@ extension PosixTimeZone.Change {
 enum CivilDate {
     /// The first day of a month, 1 to 12.
     static func day(year: Int64, month: Int) -> Int64 {
-        // Years start in March, so that the leap day is a year's last.
+        // Years start in March, so that the leap day is the last day of a year.
         let year = month <= 2 ? year - 1 : year
         let era = year.floorDivided(by: 400)
         let yearOfEra = year - era * 400
@@ -160,7 +160,7 @@ enum CivilDate {
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
-    /// The year that a day is in.
+    /// The year that contains a day.
     static func year(ofDay day: Int64) -> Int64 {
         var year = 1970 + (day * 400).floorDivided(by: 146_097)
         while self.day(year: year, month: 1) > day { year -= 1 }

@@ -5,8 +5,8 @@ struct Recipients: Sendable {
     private(set) var devices: [Device]
     /// The preferences, in the order of `devices`; empty if no device has preferences.
     private var parsed: [DevicePreferences] = []
-    /// Until when someone is looking at the secret's agents, per reporting device, including devices that were left out
-    /// since.
+    /// Until when someone is looking at the secret's agents, per reporting device, including devices that have since
+    /// been left out.
     private var lookingUntil: [EpochMilliseconds] = []
 
     /// Creates recipients that include all of these devices.
@@ -38,16 +38,16 @@ struct Recipients: Sendable {
 
     /// Whether a push of this kind needn't alert anyone because someone is looking at the secret's agents.
     ///
-    /// A time that is too far in the future for any report was written by a fast clock and is ignored.
+    /// A time that is too far in the future for any report was written with a clock that was ahead, and is ignored.
     func areLooking(_ kind: String?, at now: EpochMilliseconds) -> Bool {
         let last = now + EpochMilliseconds(Bounds.presenceSecondsMax) * 1_000
         return kind == EventType.complete.rawValue && lookingUntil.contains { now < $0 && $0 <= last }
     }
 
-    /// Whether a device limits how many pushes it gets.
+    /// Whether any device limits how many pushes it gets.
     var haveFrequency: Bool { parsed.contains(where: \.hasFrequency) }
 
-    /// Some of the devices, by index.
+    /// The devices whose indices meet a condition.
     func filter(_ isIncluded: (Int) -> Bool) -> Recipients {
         choose(indices.filter(isIncluded))
     }

@@ -1,6 +1,6 @@
 /// A time zone's offsets from UTC, as in a TZif file (RFC 9636): a pure function of the time.
 ///
-/// The file contains past and future daylight saving time, so nothing here depends on today's date.
+/// The file covers past and future daylight saving time, so nothing here depends on today's date.
 struct TimeZoneRules: Hashable, Sendable {
     /// When the offset changes, in seconds since 1970, ascending.
     private let transitions: [Int64]
@@ -11,7 +11,7 @@ struct TimeZoneRules: Hashable, Sendable {
     /// The rule after the last transition; `nil` if the offset no longer changes.
     private let rule: PosixTimeZone?
 
-    /// A zone whose offset never changes, in seconds east of UTC.
+    /// A zone with a fixed offset, in seconds east of UTC.
     init(offset: Int) {
         transitions = []
         offsets = []
@@ -81,7 +81,7 @@ struct TimeZoneRules: Hashable, Sendable {
     /// An upper bound for any zone's offset, in seconds.
     private static let offsetMax: Int64 = 26 * 3600
 
-    /// The counts of a TZif header.
+    /// The counts in a TZif header.
     private struct Counts {
         var version: UInt8
         var utcMarks: Int

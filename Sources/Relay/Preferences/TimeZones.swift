@@ -13,12 +13,12 @@ final class TimeZones: Sendable {
     private let directory: String
     private let kept = Lock<[String: TimeZoneRules]>([:])
 
-    /// Creates the zones in a directory.
+    /// Creates the time zones from the files in a directory.
     init(directory: String = systemDirectory) {
         self.directory = directory
     }
 
-    /// The zone of an IANA name such as `Europe/Berlin`, or of an offset such as `+05:30`; `nil` if it isn't known.
+    /// The zone for an IANA name such as `Europe/Berlin`, or for an offset such as `+05:30`; `nil` if it isn't known.
     ///
     /// The system's own zone with that name takes precedence. An old name that the system lacks, such as
     /// `Asia/Calcutta`, means the zone with the current name. The first call for a name reads a file of a few
