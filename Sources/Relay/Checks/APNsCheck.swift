@@ -6,12 +6,12 @@ import Storage
 
 /// Tests the connection to both APNs servers, and the keys and bundle IDs.
 ///
-/// An environment is in use if an app is configured for it; by default apps use both, because the relay also
-/// tries the other environment for a device that registered with the wrong one. Errors in an environment in use
-/// count as failures; other environments are not tested.
+/// An environment is in use if an app is configured for it; by default apps use both, because the relay also tries the
+/// other environment for a device that registered with the wrong one. Errors in an environment that is in use count as
+/// failures; other environments are not tested.
 struct APNsCheck: Sendable {
     let servers: APNsServers
-    /// `nil` without a signing key.
+    /// The apps; `nil` without a signing key.
     let apps: Apps?
     let clock: WallClock
 
@@ -45,7 +45,7 @@ struct APNsCheck: Sendable {
         }
     }
 
-    /// The CA certificates can't be loaded.
+    /// The finding for CA certificates that can't be loaded.
     static func unusableCertificates(_ servers: APNsServers, _ error: NetworkError) -> CheckFinding {
         let setting = servers.caFile == nil ? "the system's certificates" : "APNS_CA_FILE"
         return .fault(.caFileUnusable, .apns, setting, error.description)
@@ -134,13 +134,13 @@ struct ProbeClient: Sendable {
 
     /// The outcomes of the pushes.
     struct Sent: Sendable {
-        /// In the order of the pushes.
+        /// The outcomes, in the order of the pushes.
         var outcomes: [Outcome]
         /// The time in the server's `Date` header, if it sends one.
         var clock: ClockCheck.Reading?
     }
 
-    /// Sends all pushes and waits for their outcomes, at most ``Bounds/checkStepDeadline``.
+    /// Sends all pushes and waits for their outcomes, for at most ``Bounds/checkStepDeadline``.
     func send(_ pushes: [Push], with key: AppKey, to environment: Environment, on loop: EventLoop) async
         -> Sent
     {

@@ -15,7 +15,7 @@ enum CertificateCheck {
         }
     }
 
-    /// The chain's validity and order; empty if it can't be used.
+    /// Findings on the chain's validity and order; empty if the chain can't be used.
     static func dates(_ tls: TLSConfiguration, clock: WallClock) -> [CheckFinding] {
         guard files(tls).isEmpty, let chain = try? Certificate.chain(ofFile: tls.certificateFile) else {
             return []

@@ -3,14 +3,14 @@ import Storage
 
 /// The configuration of `relay check`: the settings of `relay serve` without the invalid parts.
 struct CheckConfiguration: Sendable {
-    /// The configuration problems that keep `relay serve` from starting, in its words.
+    /// The configuration problems that keep `relay serve` from starting, as it reports them.
     let problems: [String]
     let server: ServerConfiguration?
     let database: DatabaseURL?
     let databaseServer: DatabaseServerConfiguration?
     let servers: APNsServers?
     let apps: Apps?
-    /// `nil` if the relay doesn't send by Web Push.
+    /// The Web Push settings; `nil` if the relay doesn't use Web Push.
     let webPush: WebPushConfiguration?
     let delivery: DeliveryConfiguration?
     /// The secret whose devices are checked; `nil` if none was given.

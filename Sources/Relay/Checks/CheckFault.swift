@@ -86,7 +86,7 @@ enum CheckFault: String, Sendable, CaseIterable {
 }
 
 extension CheckFault {
-    /// How to fix it: a sentence or two for the operator.
+    /// How to fix the fault: a sentence or two for the operator.
     var advice: String {
         switch self {
         case .badSetting:

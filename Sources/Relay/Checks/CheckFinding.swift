@@ -6,7 +6,7 @@ enum CheckStatus: String, Sendable, CaseIterable {
     case warning
     /// This keeps pushes from arriving.
     case failed
-    /// It wasn't checked, because another check failed or it wasn't requested.
+    /// The check was skipped, because another one failed or it wasn't requested.
     case skipped
 }
 
@@ -30,7 +30,7 @@ enum CheckPart: String, Sendable, CaseIterable {
     case disk
     /// The relay's own TLS certificate.
     case certificate
-    /// The limit of open files.
+    /// The limit on open files.
     case files
     /// The addresses that the relay listens on.
     case listen
@@ -70,7 +70,7 @@ struct CheckFinding: Sendable, Equatable {
         CheckFinding(part: part, subject: subject, status: .skipped, fault: nil, text: text, advice: nil)
     }
 
-    /// A fault.
+    /// A check that found a fault.
     ///
     /// - Parameters:
     ///   - status: The severity, if it differs from the fault's.

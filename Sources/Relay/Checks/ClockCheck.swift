@@ -6,11 +6,11 @@ enum ClockCheck {
     struct Reading: Sendable, Equatable {
         /// Whose clock it is.
         let name: String
-        /// Its time.
+        /// The other clock's time.
         let server: EpochMilliseconds
         /// This machine's time at the same moment.
         let local: EpochMilliseconds
-        /// The difference above which the relay doesn't work as it should.
+        /// The difference above which the relay doesn't work properly.
         var skewMax = Bounds.checkClockSkewMax
     }
 
@@ -26,7 +26,7 @@ enum ClockCheck {
         let skew = reading.local - reading.server
         let size = Duration.milliseconds(abs(skew))
         let seconds = size.components.seconds
-        // Dates have whole seconds, and responses take time.
+        // Dates are in whole seconds, and responses take time.
         guard seconds >= 2 else { return .ok(.clock, "", "as \(reading.name)'s") }
         let text = "\(text(seconds)) \(skew > 0 ? "ahead of" : "behind") \(reading.name)'s"
         if size > reading.skewMax { return .fault(.clockOff, .clock, "", text) }

@@ -91,7 +91,7 @@ enum DatabaseCheck {
 extension DatabaseCheck.Found {
     /// Whether `relay serve` can open the database.
     ///
-    /// A file that another process uses is fine if a relay answers here, and a warning otherwise.
+    /// A file that another process uses is fine if a relay answers here; otherwise, the finding is a warning.
     func openingFindings(relayRuns: Bool) -> [CheckFinding] {
         switch outcome {
         case .failure(let error): return [DatabaseCheck.finding(error, place: place, engine)]
@@ -140,7 +140,7 @@ extension DatabaseCheck.Found {
 
 /// Checks the free disk space for a database file.
 enum DiskCheck {
-    /// Whether the free space is above its limits; no findings if the file's directory doesn't exist.
+    /// Whether there is enough free space; no findings if the file's directory doesn't exist.
     static func findings(path: String) -> [CheckFinding] {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         var status = statvfs()

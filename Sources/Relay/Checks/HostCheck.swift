@@ -8,7 +8,7 @@ enum HostCheck {
     enum Outcome: Equatable {
         /// Connected, with the protocol chosen by ALPN.
         case connected(address: String, tls: String, alpn: String?)
-        /// Failed in a stage.
+        /// Failed at a stage of connecting.
         case ended(ChannelCloseReason, ConnectStage, address: String?)
     }
 

@@ -35,7 +35,7 @@ enum KeyCheck {
         return .ok(.key, subject, "P-256, signs and verifies")
     }
 
-    /// The problems of a key file.
+    /// The problems with a key file.
     private static func file(_ path: String, keyID: String?) -> [CheckFinding] {
         let text: KeyText
         switch SettingFile.read(path) {
@@ -86,22 +86,22 @@ struct FileMode: Equatable {
         bits = status.st_mode & 0o7777
     }
 
-    /// Four octal digits.
+    /// The permissions as four octal digits.
     var text: String {
         let digits = String(bits, radix: 8)
         return String(repeating: "0", count: max(4 - digits.count, 0)) + digits
     }
 
-    /// Whether users other than owner and group can read the file, or users other than its owner change it.
+    /// Whether users other than the owner and group can read the file, or users other than the owner can change it.
     ///
-    /// A secret mounted into a container has no other users, and a closed directory protects its files.
+    /// Other users can't reach a secret mounted into a container, or the files in a closed directory.
     func isExposed(at path: String) -> Bool {
         if bits & 0o022 != 0 { return true }
         guard bits & 0o004 != 0, !path.hasPrefix("/run/secrets/") else { return false }
         return Self.foldersAreOpen(above: path)
     }
 
-    /// What other users can do.
+    /// What other users can do with the file.
     var whoElse: String {
         bits & 0o022 != 0 ? "users other than its owner can change it" : "every user can read it"
     }

@@ -2,7 +2,7 @@ import Network
 
 /// Checks whether the relay's addresses are available.
 enum ListenCheck {
-    /// The address for clients.
+    /// Checks the address for clients.
     ///
     /// For `relay check`, an address in use is only a warning: the running relay may be using it.
     static func main(_ subject: PreconditionSubject) -> [CheckFinding] {
@@ -25,7 +25,7 @@ enum ListenCheck {
         }
     }
 
-    /// The admin listener's address.
+    /// Checks the admin listener's address.
     ///
     /// If only the default address is in use, the relay starts without the admin listener.
     static func admin(_ subject: PreconditionSubject) async -> [CheckFinding] {
@@ -52,7 +52,7 @@ enum ListenCheck {
         }
     }
 
-    /// Whether a relay is listening there; assumed for a Unix socket, whose directory is the relay's own.
+    /// Whether a relay is listening at the address; assumed for a Unix socket, whose directory is the relay's own.
     private static func isRelay(_ listen: ListenAddress) async -> Bool {
         guard let address = listen.address else { return true }
         let place = HealthConfiguration(port: address.port, host: address.host, isTLS: false)

@@ -5,7 +5,7 @@ import Storage
 /// A condition that must hold before `relay serve` starts, with its test and the consequence of a failure.
 ///
 /// `relay serve` and `relay check` both test ``all`` of them. `relay serve` refuses to start only with a
-/// ``StartError``, which names an entry of this list, so `relay check` tests everything that can keep it from
+/// ``StartError``, which names an entry of this list, so `relay check` tests everything that can keep the relay from
 /// starting.
 struct Precondition: Sendable {
     /// The names, in the order of the tests.
@@ -37,7 +37,7 @@ struct Precondition: Sendable {
     let consequence: Consequence
     /// The event name of the warning that `relay serve` logs.
     let event: StaticString
-    /// The findings: faults with advice, or confirmation that the condition holds; empty if it doesn't apply.
+    /// Returns the findings: faults with advice, or confirmation that the condition holds; empty if it doesn't apply.
     ///
     /// A failed finding keeps `relay serve` from starting if ``consequence`` is a refusal.
     let test: @Sendable (PreconditionSubject) async -> [CheckFinding]

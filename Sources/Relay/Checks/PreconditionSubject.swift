@@ -4,7 +4,7 @@ import Storage
 
 /// The input of precondition tests: the settings of `relay serve` and facts about the machine.
 struct PreconditionSubject: Sendable {
-    /// The configuration problems; the other settings may be incomplete.
+    /// The configuration problems; if there are any, the other settings may be incomplete.
     var problems: [String] = []
     var server: ServerConfiguration?
     var servers: APNsServers?

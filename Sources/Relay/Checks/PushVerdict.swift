@@ -3,11 +3,11 @@ import Network
 import Programs
 import Storage
 
-/// Interprets APNs' response to a push as a result for key, team and bundle ID: a pure function.
+/// Interprets APNs' response to a push as a verdict on the key, team and bundle ID: a pure function.
 struct PushVerdict {
-    /// The environment and the bundle ID, for the finding.
+    /// The environment, for the finding.
     let environment: Environment
-    /// `nil` if no bundle ID is configured and the push had an invented one.
+    /// The bundle ID; `nil` if none is configured and the push had an invented one.
     let topic: Topic?
     /// The key ID.
     let keyID: String
@@ -98,7 +98,7 @@ extension [CheckFinding] {
         }
     }
 
-    /// Relates a rejected provider token to this machine's clock.
+    /// Names this machine's clock as a possible cause of a rejected provider token.
     ///
     /// APNs rejects a token older than an hour as expired, but one from the future as invalid, like a wrong
     /// key.

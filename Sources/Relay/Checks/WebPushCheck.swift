@@ -1,7 +1,7 @@
 import Network
 import WebPush
 
-/// Checks the settings of Web Push.
+/// Checks the settings for Web Push.
 ///
 /// Push services are not tested: the relay connects to them when there are devices.
 enum WebPushCheck {
@@ -14,7 +14,7 @@ enum WebPushCheck {
         return .ok(.webPush, "", "on, with \(key); push services can contact \(configuration.subject)")
     }
 
-    /// Whether the CA certificates can be loaded; empty if none are configured.
+    /// A finding if the configured CA certificates can't be loaded; otherwise empty.
     static func certificates(_ caFile: String?) -> [CheckFinding] {
         guard let caFile else { return [] }
         do throws(NetworkError) {
