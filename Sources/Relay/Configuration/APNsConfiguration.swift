@@ -30,7 +30,7 @@ struct APNsServers: Sendable {
         noProxy.covers(host: origin.host, port: origin.port) ? nil : proxy
     }
 
-    /// The server of an environment.
+    /// The server for an environment.
     func origin(of environment: Environment) -> APNsOrigin {
         switch environment {
         case .production: production
@@ -54,7 +54,7 @@ struct APNsConfiguration: Sendable {
         self.init(servers: APNsServers(&reader), &reader, isOptional: isOptional)
     }
 
-    /// Reads the apps after the servers were read.
+    /// Reads the apps after the servers have been read.
     init?(servers: APNsServers, _ reader: inout SettingReader, isOptional: Bool = false) {
         self.servers = servers
         guard !isOptional || Self.appRows.contains(where: { reader.isGiven($0) }) else {
@@ -67,7 +67,7 @@ struct APNsConfiguration: Sendable {
         self.apps = apps
     }
 
-    /// Settings each of which implies that the relay has an app.
+    /// The settings that each imply that the relay has an app.
     private static let appRows = [
         Settings.teamID.row, Settings.keyID.row, Settings.privateKey.row, Settings.appsFile.row,
         Settings.defaultBundleID.row, Settings.bundleIDs.row,

@@ -37,7 +37,7 @@ enum AppsFile {
     }
 }
 
-/// All problems of an apps file: a sentence each, without key material.
+/// All problems with an apps file: one sentence each, without key material.
 struct AppsFileError: Error, Sendable, Equatable {
     let all: [String]
 
@@ -53,9 +53,9 @@ private struct AppsFileReader {
     private let folder: String
     private let old: [AppKey]
     private let readFile: (String) -> Result<[UInt8], FileError>
-    /// The keys so far, with the place of first use.
+    /// The keys so far, each with the place where it was first used.
     private var keys: [(key: AppKey, place: String)] = []
-    /// The place of first use of each bundle ID.
+    /// The place where each bundle ID was first used.
     private var places: [Topic: String] = [:]
 
     /// The nesting depth of a valid file.
@@ -163,7 +163,7 @@ private struct AppsFileReader {
         do throws(ProviderCredentialProblems) {
             key = try AppKey(teamID: teamID, keyID: keyID, text: text)
         } catch {
-            // The identifiers were validated; what remains is the key itself.
+            // The identifiers have been validated, so the problem is the key itself.
             let member = object["privateKey"] == nil ? "privateKeyFile" : "privateKey"
             problems += error.all.map { "\(place).\(member): it \($0.description)" }
             return nil

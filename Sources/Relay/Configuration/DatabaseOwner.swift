@@ -3,8 +3,8 @@ import Programs
 
 /// Keeps commands run by root from creating root-owned files next to a service's SQLite database.
 ///
-/// The service couldn't open such files. A command therefore switches permanently to the database's owner
-/// before it opens anything; in a directory of another user, links could also lead root to other files.
+/// The service couldn't open such files. A command therefore switches permanently to the database's owner before it
+/// opens anything; in another user's directory, links could also lead root to other files.
 enum DatabaseOwner {
     /// The user and group of a file.
     struct Owner: Equatable {
@@ -12,7 +12,7 @@ enum DatabaseOwner {
         let group: gid_t
     }
 
-    /// Switches to the owner of the databases, if this process is root and they are SQLite files of one other user.
+    /// Switches to the databases' owner, if this process is root and they are SQLite files owned by one other user.
     static func become(
         _ databases: [DatabaseURL], for command: String
     ) throws(ConfigurationError) {
@@ -43,7 +43,7 @@ enum DatabaseOwner {
         return nil
     }
 
-    /// Changes user and groups of the process; returns the name of the call that failed.
+    /// Changes the process's user and groups; returns the name of the call that failed, if any.
     private static func change(to owner: Owner) -> String? {
         var group = owner.group
         if let entry = getpwuid(owner.user)?.pointee {

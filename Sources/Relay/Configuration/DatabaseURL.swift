@@ -18,7 +18,7 @@ struct DatabaseURL: Sendable, Equatable {
         DatabaseURL(engine: .sqlite, url: Secret("sqlite:" + path))
     }
 
-    /// Parses a URL: the scheme here, the rest in its driver.
+    /// Parses a URL: the scheme here, the rest in the driver.
     static func parse(_ text: String) -> Result<DatabaseURL, SettingError> {
         let known = DatabaseEngine.allCases.flatMap(\.schemes).map { $0 + ":" }.joined(separator: ", ")
         guard let colon = text.firstIndex(of: ":") else {

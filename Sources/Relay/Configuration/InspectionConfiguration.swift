@@ -5,7 +5,7 @@ import Storage
 /// The configuration of commands that read the database.
 struct InspectionConfiguration: Sendable {
     var database: DatabaseURL
-    /// Options for a database server; a file has none.
+    /// Options for a database server; not used for a file.
     var options: ServerOptions
     var hasher: SecretHasher
     /// The secret; `nil` if none was given.

@@ -9,7 +9,7 @@ enum InstalledHost {
 }
 
 extension SettingsFile {
-    /// Reads the settings file of a command.
+    /// Reads the settings file for a command.
     ///
     /// - Parameters:
     ///   - given: The path in `--env-file` or `RELAY_ENV_FILE`; without it, commands read the installed host's
@@ -30,7 +30,7 @@ extension SettingsFile {
         return file
     }
 
-    /// Makes relative paths absolute as for the service, including the default database.
+    /// Makes relative paths absolute, including the default database's, as they are for the service.
     private mutating func makeAbsolute(from directory: String) {
         for row in Settings.table {
             let names = (row.isPath ? [row.name] : []) + (row.isSecret ? [row.fileName] : [])

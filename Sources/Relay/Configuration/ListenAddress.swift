@@ -3,14 +3,14 @@ import Programs
 
 /// The address of an optional listener.
 struct ListenAddress: Sendable, Equatable {
-    /// `nil` if it is off or on a Unix socket.
+    /// The IP address and port; `nil` if the listener is off or on a Unix socket.
     let address: SocketAddress?
     /// The path of a Unix socket.
     var unixPath: String?
-    /// Whether it is the default, so that the program may run without it.
+    /// Whether the address is the default, in which case the program may run without the listener.
     var isDefault = false
 
-    /// Whether it is off.
+    /// Whether the listener is off.
     var isOff: Bool { address == nil && unixPath == nil }
 
     /// The address in the setting's format: `127.0.0.1:8788`, `unix:/run/relay/admin.sock`, `off`.

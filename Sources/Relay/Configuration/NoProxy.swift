@@ -18,7 +18,7 @@ extension Settings {
 /// Hosts that bypass the proxy.
 struct NoProxy: Sendable, Equatable {
     private struct Pattern: Equatable {
-        /// In lower case, without a leading dot; `*` for every host.
+        /// The name in lower case, without a leading dot; `*` for every host.
         let name: String
         let range: AddressRange?
         let port: UInt16?
@@ -27,7 +27,7 @@ struct NoProxy: Sendable, Equatable {
     private let patterns: [Pattern]
     private let text: String
 
-    /// Only this machine's hosts.
+    /// Covers only this machine.
     init() {
         patterns = []
         text = ""
@@ -54,7 +54,7 @@ struct NoProxy: Sendable, Equatable {
         }
     }
 
-    /// Whether a host bypasses the proxy: it is listed, or is this machine.
+    /// Whether a host bypasses the proxy because it is listed or is this machine.
     func covers(host: String, port: UInt16) -> Bool {
         let address = SocketAddress(ip: host, port: port)
         var name = host.lowercased()

@@ -10,7 +10,7 @@ enum DatabaseEngine: String, Sendable, CaseIterable {
     case postgres = "Postgres"
     case mysql = "MySQL"
 
-    /// The URL schemes of the engine.
+    /// The engine's URL schemes.
     var schemes: [String] {
         switch self {
         case .sqlite: ["sqlite"]
@@ -36,7 +36,7 @@ enum OpenStorage {
             }
         }
 
-        /// For messages, without user and password.
+        /// The location for messages, without user and password.
         var description: String {
             switch self {
             case .sqlite(let location): location.path
@@ -58,10 +58,10 @@ enum OpenStorage {
 
     /// Opens a database, migrates its schema, and returns the applied steps.
     ///
-    /// Throws `inUse` immediately for a file that another process is writing; callers that want to wait retry.
+    /// Throws `inUse` immediately for a file that another process is writing to; callers that want to wait must retry.
     ///
     /// - Parameters:
-    ///   - options: For a database server; a file has none.
+    ///   - options: For a database server; not used for a file.
     static func open(
         _ database: DatabaseURL, options: ServerOptions = ServerOptions()
     ) async throws(StorageError) -> (storage: any Storage, steps: [SchemaStep]) {
@@ -149,7 +149,7 @@ enum OpenStorage {
         }
     }
 
-    /// The file of a file database.
+    /// The path of a database file; `nil` for a database server.
     static func file(of database: DatabaseURL) -> String? {
         guard case .sqlite(let location) = try? Place(database) else { return nil }
         return location.path

@@ -16,7 +16,7 @@ extension RegistrationPolicy {
             self = .open
         case .challenge:
             guard let codes = ChallengeCodes(hasher) else {
-                // An invalid one was already noted as a problem.
+                // An invalid pepper was already noted as a problem.
                 if !reader.isGiven(Settings.secretPepper.row) {
                     reader.note(
                         "RELAY_REGISTRATION is challenge, which requires RELAY_SECRET_PEPPER; set it"

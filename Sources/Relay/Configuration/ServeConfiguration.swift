@@ -9,7 +9,7 @@ struct ServeConfiguration: Sendable {
     var database: DatabaseURL
     var databaseServer: DatabaseServerConfiguration
     var apns: APNsConfiguration
-    /// `nil` if the relay doesn't send by Web Push.
+    /// The Web Push settings; `nil` if the relay doesn't use Web Push.
     var webPush: WebPushConfiguration?
     var delivery: DeliveryConfiguration
     var log: LogConfiguration
@@ -90,7 +90,7 @@ struct HealthConfiguration: Sendable, Equatable {
         }
     }
 
-    /// Reads the settings as part of another command's.
+    /// Reads the settings as part of another command's settings.
     init(_ reader: inout SettingReader) {
         port = UInt16(reader.read(Settings.port))
         host = reader.read(Settings.host)
@@ -98,7 +98,7 @@ struct HealthConfiguration: Sendable, Equatable {
         if port == 0 { reader.note("PORT is 0, so the relay's port is unknown") }
     }
 
-    /// An address from its parts.
+    /// Creates an address from its parts.
     init(port: UInt16, host: String, isTLS: Bool) {
         self.port = port
         self.host = host
@@ -173,7 +173,7 @@ struct TLSConfiguration: Sendable, Equatable {
     var certificateFile: String
     var keyFile: String
 
-    /// Both files, or `nil` if neither is set; if only one is set, that is noted as a problem.
+    /// Both files; `nil` unless both are set, with a problem noted if only one is set.
     init?(_ reader: inout SettingReader) {
         let certificate = reader.read(Settings.tlsCertFile)
         let key = reader.read(Settings.tlsKeyFile)
@@ -214,7 +214,7 @@ struct DeliveryConfiguration: Sendable {
     /// How long a device may go without registering; `nil` for no limit.
     var deviceLifetime: Duration?
     var activityInterval: Duration
-    /// `nil` without a history.
+    /// The history's options; `nil` if no history is kept.
     var history: History.Options?
     var eventsPerMinute: Int
     var registrationsPerMinute: Int
@@ -252,7 +252,7 @@ struct DeliveryConfiguration: Sendable {
 }
 
 extension History.Options {
-    /// The contents that the history keeps; `nil` without a history.
+    /// The history's lifetime and content; `nil` if no history is kept.
     fileprivate init?(_ reader: inout SettingReader) {
         let days = reader.read(Settings.historyDays)
         let keepsText = reader.read(Settings.historyText) == .on
@@ -269,7 +269,7 @@ extension History.Options {
 /// Logging settings.
 struct LogConfiguration: Sendable {
     var level: LogLevel
-    /// `nil`: text if standard error is a terminal, otherwise JSON.
+    /// The format; if `nil`, text if standard error is a terminal, otherwise JSON.
     var format: LogFormat?
     /// Whether core dumps are allowed.
     var allowsCoreDumps = false

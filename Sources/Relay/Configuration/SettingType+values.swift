@@ -83,7 +83,7 @@ enum DurationText {
 }
 
 extension SettingType where Value == Secret {
-    /// A key for the hashes of secrets.
+    /// A key for hashing secrets.
     static let pepper = SettingType(
         accepts: "at least \(SecretHasher.pepperBytesMin) bytes",
         parse: { text in
@@ -93,10 +93,10 @@ extension SettingType where Value == Secret {
 }
 
 extension SettingType where Value == Secret {
-    /// The bearer token of the admin listener.
+    /// The bearer token for the admin listener.
     static let adminToken = bearerToken(16...512)
 
-    /// The bearer token of registrations, which anyone can try to guess.
+    /// The bearer token for registrations, which anyone can try to guess.
     static let registrationKey = bearerToken(Bounds.registrationKeyBytes)
 
     /// A bearer token (RFC 6750, section 2.1) with a number of characters in this range.

@@ -2,7 +2,8 @@ import Programs
 
 /// Every setting of the relay.
 ///
-/// This table generates the parsing of environment and flags, `--help` and docs/reference/configuration.md.
+/// The parsing of the environment and flags, `--help` and docs/reference/configuration.md are generated from this
+/// table.
 enum Settings {
     /// All settings by section, in documentation order.
     static let table: [SettingRow] = [

@@ -2,7 +2,7 @@ import Network
 import Programs
 import WebPush
 
-/// The settings of Web Push.
+/// The settings for Web Push.
 struct WebPushConfiguration: Sendable {
     let subject: VAPIDSubject
     /// The configured keys, the current one first; if there are none, the key is in the database.
@@ -44,8 +44,8 @@ struct WebPushConfiguration: Sendable {
 }
 
 extension WebPushConfiguration {
-    /// The configured keys, followed by the database's, which covers older subscriptions if another is configured;
-    /// `nil` if there are none.
+    /// The configured keys, followed by the database's key, which covers older subscriptions if another key is
+    /// configured; `nil` if there are none.
     func keys(stored: VAPIDKey?) -> WebPushKeys? {
         let all = keys + [stored].compactMap(\.self)
         return all.first.map { current in
@@ -53,7 +53,7 @@ extension WebPushConfiguration {
         }
     }
 
-    /// The settings of each sender.
+    /// The settings for each sender.
     var senderSettings: SenderSettings {
         var settings = SenderSettings()
         settings.caFile = caFile
@@ -65,9 +65,9 @@ extension WebPushConfiguration {
 
 /// Push services that the operator allows.
 struct PushHosts: Sendable {
-    /// Allows the known services and the operator's.
+    /// Allows the known services and those that the operator adds.
     let rule: HostRule
-    /// As configured.
+    /// The hosts as configured.
     let text: String
 }
 
