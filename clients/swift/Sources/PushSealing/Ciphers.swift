@@ -13,11 +13,11 @@ protocol Ciphers {
     ///   - context: Associated data, which is authenticated but not part of the result.
     static func seal(_ plaintext: [UInt8], key: [UInt8], nonce: [UInt8], context: [UInt8]) -> [UInt8]?
 
-    /// The plaintext of what ``seal(_:key:nonce:context:)`` returned; `nil` if anything was changed.
+    /// The plaintext that ``seal(_:key:nonce:context:)`` encrypted; `nil` if anything was changed.
     static func open(_ sealed: [UInt8], key: [UInt8], nonce: [UInt8], context: [UInt8]) -> [UInt8]?
 }
 
-/// Sizes of AES-256-GCM as sealing uses it, in bytes.
+/// The sizes that sealing uses with AES-256-GCM, in bytes.
 enum CipherSizes {
     static let key = 32
     static let nonce = 12

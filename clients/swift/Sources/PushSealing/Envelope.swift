@@ -53,7 +53,7 @@ public enum Envelope {
         return try SealedMessage(content: content)
     }
 
-    /// Opens an envelope like ``open(_:type:with:)``, and returns which key opened it.
+    /// Opens an envelope like ``open(_:type:with:)``, and also returns the key that opened it.
     public static func openNamingKey(
         _ sealed: String, type: String, with keys: [NotificationKey]
     ) throws(Refusal) -> (message: SealedMessage, key: NotificationKey) {
@@ -61,7 +61,7 @@ public enum Envelope {
         return (try SealedMessage(content: content), key)
     }
 
-    /// The ID of the key that an envelope says it was sealed under; `nil` if it isn't an envelope of this version.
+    /// The key ID in an envelope, not yet authenticated; `nil` if the text isn't an envelope of this version.
     package static func keyID(of sealed: String) -> String? {
         guard sealed.utf8.count <= lengthMax, let bytes = Base64URL.decode(sealed), bytes.count > headBytes,
             bytes[0] == version
@@ -126,7 +126,7 @@ public enum Refusal: String, Error, Sendable, CaseIterable {
     case malformed
     /// A version that this library doesn't know; a newer app may.
     case unsupportedVersion
-    /// Sealed under a key that isn't among the given ones.
+    /// Sealed under a key that wasn't passed.
     case unknownKey
     /// Changed since it was sealed, or sent under another type.
     case notAuthentic

@@ -3,7 +3,7 @@ extension JSONValue {
     ///
     /// Half of a surrogate pair, which JavaScript writes for text cut within an emoji, becomes U+FFFD.
     package init?(parsing bytes: [UInt8]) {
-        // Invalid UTF-8 would be repaired, and would therefore differ.
+        // Decoding repairs invalid UTF-8, so the result would differ.
         guard Array(String(decoding: bytes, as: UTF8.self).utf8) == bytes else { return nil }
         var reader = JSONReader(bytes: bytes)
         guard let value = reader.value(depth: 0), reader.isAtEnd() else { return nil }

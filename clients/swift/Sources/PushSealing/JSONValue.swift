@@ -4,7 +4,7 @@
 package enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
-    /// A number written without fraction and exponent that fits 64 bits.
+    /// A number that is written without a fraction or an exponent and fits in 64 bits.
     case integer(Int)
     /// Any other number.
     case number(Double)
@@ -23,7 +23,7 @@ package enum JSONValue: Sendable, Equatable {
         }
     }
 
-    /// The value of an object's member.
+    /// The value of the object's member with this name, if there is one.
     package subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name == name }?.value
@@ -56,7 +56,7 @@ package enum JSONValue: Sendable, Equatable {
 }
 
 extension JSONValue {
-    /// The compact text, in UTF-8.
+    /// The value as compact JSON.
     package var text: String {
         switch self {
         case .null: "null"

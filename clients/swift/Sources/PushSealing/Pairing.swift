@@ -1,4 +1,4 @@
-/// The contents of a pairing link: the relay, the secret shared with the sender, and the servers to open.
+/// The contents of a pairing link: the relay, the secret shared with the sender, and the server's addresses.
 ///
 /// OpenCode's app reads the same link. With a ``key``, notifications can be sealed. Descriptions and mirrors don't
 /// reveal the secrets.
@@ -44,7 +44,7 @@ public struct Pairing: Sendable, Equatable {
             relayURL: relayURL, relaySecret: key.relaySecret, hosts: hosts, serverID: serverID, key: key)
     }
 
-    /// Makes a pairing, which can't seal without a key.
+    /// Makes a pairing; without a key, it can't be used for sealing.
     ///
     /// - Parameter relaySecret: Must belong to the key, if there is one.
     package init(
@@ -137,7 +137,7 @@ public struct Pairing: Sendable, Equatable {
         PairingLink.link(to: json(code: code), scheme: scheme)
     }
 
-    /// Whether the relay's URL has more than scheme, host and port; OpenCode's app drops the rest.
+    /// Whether the relay's URL has more than a scheme, a host and a port; OpenCode's app drops the rest.
     package var relayURLHasPath: Bool { relayURL.split(separator: "/").count > 2 }
 
     /// Whether the text can be a link's scheme: lower-case letters, digits, `+`, `-` and `.`, beginning with a letter.
@@ -176,7 +176,7 @@ extension Pairing: CustomStringConvertible, CustomDebugStringConvertible, Custom
 
 /// Why the text isn't a pairing, or why a pairing can't be made.
 public enum PairingFailure: Error, Sendable, Equatable {
-    /// Neither the JSON of a pairing nor a link with it.
+    /// Neither a pairing's JSON nor a link that contains it.
     case notAPairing
     /// A version other than 1.
     case unsupportedVersion
@@ -191,7 +191,7 @@ public enum PairingFailure: Error, Sendable, Equatable {
 }
 
 extension PairingFailure: CustomStringConvertible {
-    /// A sentence without any part of the text.
+    /// An explanation that quotes no part of the text.
     public var description: String {
         switch self {
         case .notAPairing: "it is neither a pairing link nor its JSON"
@@ -205,7 +205,7 @@ extension PairingFailure: CustomStringConvertible {
 }
 
 extension JSONValue {
-    // A member that is a string if it is there.
+    // A member that must be a string if it is present.
     fileprivate func member(_ name: String) throws(PairingFailure) -> String? {
         guard let value = self[name] else { return nil }
         guard let text = value.string else { throw .invalid(name) }

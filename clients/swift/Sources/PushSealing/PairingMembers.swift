@@ -1,4 +1,4 @@
-/// The members of a pairing, and which unknown names were probably meant to be one of them.
+/// The names of a pairing's members, and a check for names that are probably misspelt.
 ///
 /// Unknown members are allowed, since later versions may add some. But a member that looks like a known one means that
 /// the link is damaged, and ignoring it would lose its value, above all the key.
@@ -17,10 +17,10 @@ enum PairingMembers {
         return nil
     }
 
-    // Letters alone, so that quotes and spaces don't hide a name.
+    // Keeps only the letters, so that quotes and spaces don't hide a name.
     private static func folded(_ name: String) -> [Character] { name.lowercased().filter(\.isLetter) + [] }
 
-    /// Whether two texts are equal or differ in one letter, or in two that are exchanged.
+    /// Whether two texts are equal, or differ in one letter or in two adjacent letters that are swapped.
     private static func isNear(_ one: [Character], _ other: [Character]) -> Bool {
         var (a, b) = (one[...], other[...])
         while let first = a.first, first == b.first {

@@ -1,8 +1,8 @@
 /// The secret that a phone and a sender share: 32 random bytes that only the pairing link carries.
 ///
-/// The relay's secret and the keys are derived from it one way, so the relay, which sees its own secret in each
-/// request, can't compute the others. A pairing secret can't be made from a password, because the relay could test
-/// guesses. Descriptions and mirrors don't reveal the bytes. See docs/reference/encryption.md.
+/// The relay's secret and the keys are derived from it with a one-way function, so the relay, which sees its own secret
+/// in each request, can't compute the others. A pairing secret can't be made from a password, because the relay could
+/// test guesses. Descriptions and mirrors don't reveal the bytes. See docs/reference/encryption.md.
 public struct PairingSecret: Sendable, Equatable {
     /// The size of a pairing secret, in bytes.
     public static let byteCount = 32
@@ -48,7 +48,7 @@ public struct PairingSecret: Sendable, Equatable {
             bytes: derived("notification key", count: NotificationKey.byteCount))
     }
 
-    /// An ID that a sender may show the relay instead of a session's: 22 characters, always the same for a session.
+    /// An ID that a sender may show the relay instead of the session's own: 22 characters, constant per session.
     public func privateSessionID(of sessionID: String) -> String {
         let code = SystemCiphers.authenticationCode(
             of: Array(sessionID.utf8), key: derived("session id key", count: 32))

@@ -3,7 +3,7 @@ extension SealedMessage {
     public struct Request: Sendable, Equatable {
         /// When the sender stops waiting, in whole seconds since 1970.
         public var end: Int?
-        /// Whether the body shows only a part of the request, so that nobody may allow it from the phone.
+        /// Whether the body shows only a part of the request, in which case nobody may allow it from the phone.
         public var isCut = false
         /// The questions to answer with the action `answer`; empty for other requests, and if this version can't read
         /// them.
@@ -36,9 +36,9 @@ extension SealedMessage {
         }
     }
 
-    /// An answer to choose.
+    /// One of the answers to choose from.
     public struct Option: Sendable, Equatable {
-        /// The option's name, unique in its question.
+        /// The option's name, unique within its question.
         public var label: String
         /// What the option means.
         public var detail: String?
@@ -112,7 +112,7 @@ extension SealedMessage.Question {
 }
 
 extension [JSONValue.Member] {
-    /// Appends `true`; members that are false are left out.
+    /// Appends a member with the value `true`, or nothing if the value is `false`.
     fileprivate mutating func add(_ name: String, _ isTrue: Bool) {
         if isTrue { append(JSONValue.Member(name, .bool(true))) }
     }

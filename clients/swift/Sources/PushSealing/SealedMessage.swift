@@ -3,7 +3,7 @@ public struct SealedMessage: Sendable, Equatable {
     /// How long a message without a ``timeToLive`` is current, in seconds.
     public static let timeToLiveDefault = 86_400
 
-    /// The event's ID, unique for the key: 1 to 128 bytes of UTF-8.
+    /// The event's ID, unique per key: 1 to 128 bytes of UTF-8.
     public var id: String
     /// When the message was sealed, in whole seconds since 1970.
     public var sentAt: Int
@@ -15,7 +15,7 @@ public struct SealedMessage: Sendable, Equatable {
     public var sessionID: String?
     /// The pairing's server ID.
     public var serverID: String?
-    /// How many seconds the message is current, 0 to 2,592,000.
+    /// How long the message is current, in seconds: 0 to 2,592,000.
     public var timeToLive: Int?
     /// How else the notification should look and sound.
     public var properties = Properties()
@@ -34,9 +34,9 @@ public struct SealedMessage: Sendable, Equatable {
     public struct Properties: Sendable, Equatable {
         /// The line between title and body.
         public var subtitle: String?
-        /// The identifier of the notification's category, which has its buttons.
+        /// The identifier of the notification's category, which defines its buttons.
         public var category: String?
-        /// Groups notifications.
+        /// Groups notifications that have the same value.
         public var threadID: String?
         /// The name of a sound in the app, or `default`.
         public var sound: String?
@@ -77,7 +77,7 @@ extension SealedMessage {
         return Array(JSONValue.object(members).text.utf8)
     }
 
-    /// The message in the content of an envelope.
+    /// Reads a message from an envelope's content.
     init(content: [UInt8]) throws(Refusal) {
         guard let json = JSONValue(parsing: content), json.isObject else { throw .badContent }
         let texts = try ["i", "t", "b", "s", "v"].map { name throws(Refusal) in try json.text(name) }
@@ -138,14 +138,14 @@ extension [JSONValue.Member] {
 }
 
 extension JSONValue {
-    // A member that is a string if it is there.
+    // A member that must be a string if it is present.
     func text(_ name: String) throws(Refusal) -> String? {
         guard let value = self[name] else { return nil }
         guard let text = value.string else { throw .badContent }
         return text
     }
 
-    // A member that is a whole number from 0 to `max` if it is there; `1.0` is also a whole number.
+    // A member that must be a whole number from 0 to `max` if it is present; `1.0` is also a whole number.
     func whole(_ name: String, max: Int) throws(Refusal) -> Int? {
         guard let value = self[name] else { return nil }
         let number =

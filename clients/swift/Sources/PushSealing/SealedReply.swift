@@ -4,7 +4,7 @@ public struct SealedReply: Sendable, Equatable {
     public var action: String
     /// What the person typed.
     public var text: String?
-    /// The answers to the event's questions, in their order, with the action `answer`.
+    /// The answers to the event's questions, in the same order; used with the action `answer`.
     public var answers: [[String]]?
     /// When the reply was sealed, in seconds since 1970.
     public var sentAt: Int
@@ -17,7 +17,7 @@ public struct SealedReply: Sendable, Equatable {
         self.sentAt = sentAt
     }
 
-    /// The key of a pairing that seals and opens replies.
+    /// A pairing's key for sealing and opening replies.
     public struct Key: Sendable, Equatable {
         let key: NotificationKey
 
@@ -61,7 +61,7 @@ public struct SealedReply: Sendable, Equatable {
         return answers.map { ($0 ?? []).compactMap(\.self) }
     }
 
-    /// The end of the associated data, which binds a reply to its event.
+    /// The last part of the associated data, which binds a reply to its event.
     static func type(_ eventID: String) -> String { "reply/" + eventID }
 
     private func content() throws(SealingFailure) -> [UInt8] {

@@ -1,4 +1,4 @@
-/// What can become of a reply, as in docs/reference/api.md; later senders may report other outcomes.
+/// The outcome of a reply, as in docs/reference/api.md; later senders may report outcomes that aren't listed here.
 public struct ReplyOutcome: RawRepresentable, Sendable, Hashable {
     /// The agent accepted it.
     public static let taken = Self(rawValue: "taken")
@@ -27,8 +27,8 @@ public struct SealedResult: Sendable, Equatable {
     public var reason: String?
     /// When the result was sealed, in seconds since 1970.
     public var sentAt: Int
-    /// The reply that the result is about; `nil` if it is for every reply, because the event was over before one
-    /// arrived.
+    /// The digest of the reply that the result is about; `nil` if the result is for every reply, because the event was
+    /// over before one arrived.
     public private(set) var replyDigest: String?
 
     /// Creates a result.
@@ -42,7 +42,7 @@ public struct SealedResult: Sendable, Equatable {
         replyDigest = reply.map { Self.digest(ofReply: $0) }
     }
 
-    /// The key of a pairing that seals and opens results.
+    /// A pairing's key for sealing and opening results.
     public struct Key: Sendable, Equatable {
         let key: NotificationKey
 
@@ -67,7 +67,7 @@ public struct SealedResult: Sendable, Equatable {
     /// Opens the result of the reply to an event.
     ///
     /// - Parameter reply: The sealed reply that this phone sent; the result of another reply is refused as
-    ///   ``Refusal/notAuthentic``. `nil` if this phone didn't reply, for example for the history.
+    ///   ``Refusal/notAuthentic``. `nil` if this phone didn't reply, for example when it shows the history.
     /// - Throws: ``Refusal``.
     public init(
         opening sealed: String, for eventID: String, ofReply reply: String?, with keys: [Key]
@@ -90,7 +90,7 @@ public struct SealedResult: Sendable, Equatable {
         if let reply, let digest, digest != Self.digest(ofReply: reply) { throw .notAuthentic }
     }
 
-    /// The end of the associated data, which binds a result to its event.
+    /// The last part of the associated data, which binds a result to its event.
     static func type(_ eventID: String) -> String { "reply-result/" + eventID }
 
     private static let outcomeMax = 32
@@ -101,7 +101,7 @@ public struct SealedResult: Sendable, Equatable {
             SystemCiphers.authenticationCode(of: Array(sealed.utf8), key: Array("apn-relay reply".utf8)))
     }
 
-    /// Whether the result refers to a reply if its outcome requires one.
+    /// Whether the result refers to a reply, or has an outcome that doesn't require one.
     private var isAboutReplyIfNeeded: Bool {
         replyDigest != nil || outcome == .answeredElsewhere || outcome == .tooLate
     }

@@ -3,17 +3,17 @@ internal import PushSealing
 
 /// A device in the relay's list.
 public struct RegisteredDevice: Sendable, Equatable {
-    /// The token's end, such as `…d4e5f6a7`.
+    /// The last characters of the token, such as `…d4e5f6a7`.
     public let device: String
     /// The app.
     public let bundleID: String
-    /// APNs' environment.
+    /// The APNs environment.
     public let environment: Registration.Environment?
     /// When the device was first registered.
     public let createdAt: Date?
     /// When the device was last registered.
     public let updatedAt: Date?
-    /// The ID of the installation, if it gave one.
+    /// The installation's ID, if the app supplied one.
     public let deviceID: String?
     /// The device's name.
     public let deviceName: String?
@@ -70,14 +70,14 @@ public struct SendResult: Sendable, Equatable {
     public let failed: Int
     /// How many pushes the relay retries later.
     public let queued: Int
-    /// How many devices didn't want the push.
+    /// How many pushes weren't sent because of a device's preferences or a user's presence.
     public let muted: Int
-    /// The result for each device, at most the first 380.
+    /// The results for the devices, at most the first 380.
     public let deliveries: [Delivery]
 
     /// One device's result.
     public struct Delivery: Sendable, Equatable {
-        /// The token's end.
+        /// The last characters of the token.
         public let device: String
         /// `sent`, `failed`, `queued` or `muted`.
         public let status: String
@@ -104,7 +104,7 @@ public struct HistoryPage: Sendable, Equatable {
     public let items: [Item]
     /// How many items of the whole history are unread.
     public let unread: Int
-    /// The cursor of the next page; `nil` for the last one.
+    /// The cursor for the next page; `nil` on the last page.
     public let next: String?
 
     /// An event or a notification that was sent.
@@ -113,13 +113,13 @@ public struct HistoryPage: Sendable, Equatable {
         public let id: String
         /// When the item was sent.
         public let createdAt: Date?
-        /// When the item was read; `nil` if it wasn't.
+        /// When the item was read; `nil` if it is unread.
         public let readAt: Date?
         /// The event type, or `notify`.
         public let eventType: String
-        /// The visible session.
+        /// The session's ID, as the relay saw it.
         public let sessionID: String?
-        /// The visible server.
+        /// The server's ID, as the relay saw it.
         public let serverID: String?
         /// The visible title, if the relay keeps texts.
         public let title: String?
@@ -153,7 +153,7 @@ public struct HistoryPage: Sendable, Equatable {
 }
 
 extension JSONValue {
-    /// A member that is a time in RFC 3339 with milliseconds.
+    /// A member that is an RFC 3339 time with milliseconds.
     func date(_ name: String) -> Date? {
         self[name]?.string.flatMap {
             try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse($0)

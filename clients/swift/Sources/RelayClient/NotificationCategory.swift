@@ -1,6 +1,7 @@
 /// A category of notifications, which gives them buttons.
 ///
-/// A value, so that it can be compared and tested; ``SealedMessage/Properties/category`` contains its identifier.
+/// It is a value type, so that it can be compared and tested; ``SealedMessage/Properties/category`` contains its
+/// identifier.
 public struct NotificationCategory: Sendable, Hashable {
     /// The category's identifier.
     public let id: String
@@ -17,13 +18,13 @@ public struct NotificationCategory: Sendable, Hashable {
         public let needsUnlock: Bool
         /// Whether the button opens the app.
         public let opensApp: Bool
-        /// Whether the button is shown as dangerous.
+        /// Whether the button is shown as destructive.
         public let isDestructive: Bool
 
         /// The button's text field; `nil` for a plain button.
         public let input: TextInput?
 
-        /// Creates a button that needs an unlocked device.
+        /// Creates a button, by default one that requires an unlocked device.
         public init(
             id: String, title: String, needsUnlock: Bool = true, opensApp: Bool = false,
             isDestructive: Bool = false, input: TextInput? = nil
@@ -37,7 +38,7 @@ public struct NotificationCategory: Sendable, Hashable {
         }
     }
 
-    /// A text field of a button; the app gets the text as `UNTextInputNotificationResponse.userText`.
+    /// A button's text field; the app gets the text as `UNTextInputNotificationResponse.userText`.
     public struct TextInput: Sendable, Hashable {
         /// The label of the button that sends the text.
         public let button: String

@@ -3,19 +3,20 @@ internal import PushSealing
 
 /// What the relay puts into a push for the app.
 ///
-/// The relay sends its members three times: beside `aps`, in `data`, and in `body`, which is all that Expo passes on.
+/// The relay sends the payload's members three times: beside `aps`, in `data`, and in `body`, which is all that Expo
+/// passes on.
 public struct PushPayload: Sendable, Equatable {
     /// The server's ID, as the relay saw it.
     public var serverID: String?
     /// The event's type; a notification has none.
     public var eventType: String?
-    /// The session, as the relay saw it.
+    /// The session's ID, as the relay saw it.
     public var sessionID: String?
     /// The ID of an event that isn't sealed, for acknowledging it or replying to it; a sealed event contains its ID.
     public var eventID: String?
-    /// The answers that the sender accepts, as the relay saw them; any if empty.
+    /// The replies that the sender accepts, as the relay saw them; any if empty.
     public var actions: [String] = []
-    /// The event whose notification is to be removed: a silent push after another phone acknowledged it.
+    /// The ID of the event whose notification to remove: in a silent push, after another phone acknowledged the event.
     ///
     /// ``removeClearedNotification()`` removes that notification.
     public var clearedEventID: String?

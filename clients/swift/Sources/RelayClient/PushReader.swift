@@ -5,9 +5,9 @@ public import PushSealing
 public struct PushReader: Sendable {
     /// The result of reading a push.
     public enum Reading: Sendable, Equatable {
-        /// Show this message, which the pairing with this key sent.
+        /// Show this message, which was sealed under this key.
         case opened(SealedMessage, with: NotificationKey)
-        /// The push isn't sealed. An app that has a key for its server marks it as not encrypted.
+        /// The push isn't sealed. An app that has a key for the push's server marks the push as not encrypted.
         case unsealed
         /// Show the push's visible text.
         case refused(Refusal)
@@ -29,7 +29,7 @@ public struct PushReader: Sendable {
         self.now = now ?? { Int(Date().timeIntervalSince1970) }
     }
 
-    /// Opens a push and remembers it; call it once, where the notification is shown first.
+    /// Opens a push and remembers it; call this once, where the notification is first shown.
     public func read(_ payload: PushPayload) -> Reading {
         guard let sealed = payload.sealed else { return .unsealed }
         do throws(Refusal) {

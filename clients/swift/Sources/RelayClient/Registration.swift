@@ -2,7 +2,7 @@ internal import PushSealing
 
 /// What a device tells the relay about itself.
 public struct Registration: Sendable, Equatable {
-    /// APNs' environments.
+    /// The APNs environments.
     public enum Environment: String, Sendable {
         /// Apps built by Xcode.
         case sandbox
@@ -14,7 +14,7 @@ public struct Registration: Sendable, Equatable {
     public var token: DeviceToken
     /// The app's bundle identifier; the relay's own app if absent.
     public var bundleID: String?
-    /// Where the token is valid.
+    /// The APNs environment in which the token is valid.
     public var environment = Environment.production
     /// Identifies the installation, so that a new token replaces its old one: 1 to 64 printable characters.
     public var deviceID: String?
@@ -35,7 +35,7 @@ public struct Registration: Sendable, Equatable {
     /// The code of a challenge push, for relays that ask for one.
     public var challengeCode: String?
 
-    /// Creates a registration of a token.
+    /// Creates a registration for a token.
     public init(token: DeviceToken) { self.token = token }
 
     /// A token from `Activity.pushToStartTokenUpdates`.
@@ -77,16 +77,16 @@ public struct Registration: Sendable, Equatable {
         /// The device gets pushes, but the relay doesn't understand these fields, such as
         /// `preferences.quietHours.timeZone`.
         case registeredExcept([String])
-        /// The relay has sent the device a push with a code; register again with it.
+        /// The relay has sent the device a push with a code; register again with that code.
         case challenged(id: String, expiresIn: Int)
     }
 }
 
 /// Which pushes a device wants.
 public struct Preferences: Sendable, Equatable {
-    /// Event types and kinds of notifications; all if absent.
+    /// The event types and notification kinds to push; all if absent.
     public var eventTypes: [String]?
-    /// When pushes make no sound.
+    /// When pushes make no sound, or wait.
     public var quietHours: QuietHours?
     /// The device's time zone for schedules, such as `TimeZone.current.identifier`.
     public var timeZone: String?
@@ -104,7 +104,7 @@ public struct Preferences: Sendable, Equatable {
 
     /// What a badge shows.
     public enum Badge: String, Sendable {
-        /// The number of the secret's unread items.
+        /// The number of unread items under the secret.
         case unread
     }
 
@@ -116,12 +116,12 @@ public struct Preferences: Sendable, Equatable {
         public var to: String
         /// The name of a time zone, such as `Europe/Berlin`.
         public var timeZone: String
-        /// Whether requests for permission make a sound nevertheless.
+        /// Whether permission requests ignore quiet hours.
         public var allowPermission: Bool
-        /// What happens to pushes in quiet hours.
+        /// What happens to pushes during quiet hours.
         public var mode: Mode
 
-        /// What happens to pushes in quiet hours.
+        /// What happens to pushes during quiet hours.
         public enum Mode: String, Sendable {
             /// Pushes make no sound.
             case quiet

@@ -2,11 +2,11 @@ internal import PushSealing
 
 /// Live Activities (docs/guide/live-activities.md).
 extension Relay {
-    /// Registers a Live Activity of a session; call it with each token of `Activity.pushTokenUpdates`.
+    /// Registers a session's Live Activity; call this with each token from `Activity.pushTokenUpdates`.
     ///
     /// - Parameters:
     ///   - sessionID: The session's ID, as in the sender's events.
-    ///   - device: The device's own token, so that a new token of the activity replaces the old one.
+    ///   - device: The device's own token, so that a new token for the activity replaces the old one.
     public func registerActivity(
         _ activity: DeviceToken, sessionID: String, on device: DeviceToken
     ) async throws(RelayError) {

@@ -2,9 +2,9 @@ public import Foundation
 import PushSealing
 
 extension Relay {
-    /// The outcomes of what was sent under the pairing's secret, oldest first, for senders.
+    /// For senders: the outcomes of everything sent under the pairing's secret, oldest first.
     ///
-    /// If there are none yet, waits for the first in requests of at most 15 s.
+    /// If there are none yet, waits for the first one, in requests that last at most 15 s each.
     ///
     /// - Parameters:
     ///   - cursor: The previous page's ``OutcomePage/cursor``.
@@ -27,7 +27,7 @@ extension Relay {
     }
 }
 
-/// A page of the outcomes of what was sent under a secret, oldest first.
+/// A page of the outcomes of everything sent under a secret, oldest first.
 public struct OutcomePage: Sendable, Equatable {
     /// The outcomes, which are at least a few seconds old.
     public let outcomes: [Outcome]

@@ -17,10 +17,10 @@ extension Relay {
         _ = try await connection.post("v1/ack", members)
     }
 
-    /// Replies to an event; sealed if the pairing has a key.
+    /// Replies to an event; the reply is sealed if the pairing has a key.
     ///
     /// - Parameter eventID: A sealed event's own ``SealedMessage/id``, or ``PushPayload/eventID``.
-    /// - Returns: What was sent, to ask for its result with ``result(of:seconds:)``.
+    /// - Returns: What was sent; pass it to ``result(of:seconds:)`` to get the result.
     /// - Throws: ``RelayError``, with the code `already_replied` if another reply came first.
     @discardableResult
     public func reply(_ reply: SealedReply, to eventID: String) async throws(RelayError) -> SentReply {
@@ -39,7 +39,7 @@ extension Relay {
         return sent
     }
 
-    /// The result of a reply, as soon as the sender has reported it, in requests of at most 15 s.
+    /// Waits for the sender to report the result of a reply, in requests that last at most 15 s each.
     ///
     /// - Parameter seconds: How long to wait; 0 returns only what is already known.
     /// - Returns: `nil` if nothing is known yet.
@@ -56,7 +56,7 @@ extension Relay {
         }
     }
 
-    /// Reports the result of the reply to an event, for senders; sealed if the pairing has a key.
+    /// For senders: reports the result of the reply to an event, sealed if the pairing has a key.
     ///
     /// The relay keeps the first result.
     public func report(_ result: SealedResult, of eventID: String) async throws(RelayError) {
@@ -75,10 +75,10 @@ extension Relay {
         _ = try await connection.post("v1/reply/result", members)
     }
 
-    /// Waits for the reply to an event, for senders, in requests of at most 15 s.
+    /// For senders: waits for the reply to an event, in requests that last at most 15 s each.
     ///
-    /// The wait can end earlier than asked, for example if the relay restarts; call it again then. No reply is lost
-    /// between two calls.
+    /// The wait can end earlier than requested, for example if the relay restarts; if so, call this again. No reply is
+    /// lost between two calls.
     ///
     /// - Parameter seconds: How long to wait; 0 returns only what is already known.
     public func waitForReply(
@@ -98,7 +98,7 @@ extension Relay {
     }
 }
 
-/// A reply as it was sent; keep it to ask for its result after a restart of the app.
+/// A reply as it was sent; keep it to be able to ask for its result after the app restarts.
 public struct SentReply: Sendable, Equatable, Codable {
     /// The event's ID.
     public let eventID: String
@@ -121,11 +121,11 @@ public struct SentReply: Sendable, Equatable, Codable {
 
 /// The result of a reply.
 public enum ReplyResult: Sendable, Equatable {
-    /// The event's sender sealed it, for this phone's reply if it sent one.
+    /// The event's sender sealed the result, for this phone's reply if this phone sent one.
     case sealed(SealedResult)
     /// The relay could read the result, and could have made it up; trust it only for a pairing without a key.
     case readable(outcome: ReplyOutcome, reason: String?)
-    /// The result can't be opened, so it isn't from the event's sender, or not about this phone's reply.
+    /// The result can't be opened, so it isn't from the event's sender or isn't about this phone's reply.
     case refused(Refusal)
 
     /// Reads a result; `nil` if there is none.
@@ -148,7 +148,7 @@ public enum ReplyResult: Sendable, Equatable {
     }
 }
 
-/// The state of an event on the phones.
+/// An event's acknowledgement and reply.
 public struct EventStatus: Sendable, Equatable {
     /// When somebody first saw the event or replied; `nil` if nobody has.
     public let acknowledgedAt: Date?
@@ -161,7 +161,7 @@ public struct EventStatus: Sendable, Equatable {
         case sealed(SealedReply)
         /// The relay could read the reply, and could have made it up; trust it only for a pairing without a key.
         case readable(action: String?, text: String?)
-        /// The reply can't be opened, so it isn't from a phone of this pairing, or not to this event.
+        /// The reply can't be opened, so it isn't from a phone of this pairing or isn't to this event.
         case refused(Refusal)
     }
 

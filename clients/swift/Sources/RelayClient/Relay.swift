@@ -1,10 +1,10 @@
 internal import Foundation
 public import PushSealing
 
-/// A relay, as one pairing uses it.
+/// A relay as used by one pairing.
 ///
 /// Calls repeat requests that the relay temporarily refuses (status 429 and 503), and end with a result or a
-/// ``RelayError`` within the policy's deadline and one request's timeout.
+/// ``RelayError`` within the policy's deadline plus one request's timeout.
 ///
 /// With `let relay = Relay(pairing)`, a phone registers and sends itself a notification:
 ///
@@ -22,9 +22,9 @@ public struct Relay: Sendable {
     let connection: RelayConnection
     let pairing: Pairing
 
-    /// Creates the relay of a pairing.
+    /// Creates the relay for a pairing.
     ///
-    /// - Returns: `nil` if Foundation can't parse its URL.
+    /// - Returns: `nil` if Foundation can't parse the relay's URL.
     public init?(
         _ pairing: Pairing, transport: any Transport = SessionTransport(), policy: RetryPolicy = RetryPolicy()
     ) {
@@ -59,7 +59,7 @@ public struct Relay: Sendable {
             "v1/device/unregister", [secret, JSONValue.Member("deviceToken", .string(token.hex))])
     }
 
-    /// The devices under the pairing's secret, oldest first.
+    /// The devices registered under the pairing's secret, oldest first.
     public func devices() async throws(RelayError) -> [RegisteredDevice] {
         let (_, body) = try await connection.post("v1/device/list", [secret])
         return (body["devices"]?.array ?? []).compactMap { RegisteredDevice($0) }
@@ -74,11 +74,11 @@ public struct Relay: Sendable {
         return try await register(registration)
     }
 
-    /// Sends an event to the pairing's devices, sealed; repeating it with the same message is safe.
+    /// Seals an event and sends it to the pairing's devices; repeating this with the same message is safe.
     ///
     /// - Parameters:
     ///   - type: `complete`, `permission` or `error`.
-    ///   - sessionID: What the relay and Apple see; see ``PairingSecret/privateSessionID(of:)``.
+    ///   - sessionID: The session's ID as the relay and Apple see it; see ``PairingSecret/privateSessionID(of:)``.
     public func send(
         _ message: SealedMessage, eventType type: String, sessionID: String
     ) async throws(RelayError) -> SendResult {

@@ -9,7 +9,7 @@ internal import FoundationNetworking
 public struct RetryPolicy: Sendable, Equatable {
     /// The maximum number of requests for one call.
     public var attemptsMax = 3
-    /// How long after its start a call may still begin a request.
+    /// How long after a call begins it may still send another request.
     public var deadline = Duration.seconds(60)
     /// The wait before the second request if the relay specifies none; each later wait is twice as long.
     public var delay = Duration.seconds(1)
@@ -38,10 +38,10 @@ struct RelayConnection: Sendable {
     let url: URL
     let transport: any Transport
     let policy: RetryPolicy
-    /// Waits; tests replace it so that they don't have to wait.
+    /// The function that waits; tests replace it so that they don't have to wait.
     var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
-    /// Posts an object and returns the status and the object of a successful response.
+    /// Posts an object, and returns the status and the object in a successful response.
     ///
     /// Requests that get status 429 or 503 are repeated according to the policy. That is safe: whatever must not happen
     /// twice, such as an event, carries an ID.
@@ -89,7 +89,7 @@ struct RelayConnection: Sendable {
         }
         guard let response = response as? HTTPURLResponse else { throw .unexpectedAnswer(status: 0) }
         let status = response.statusCode
-        // The status counts even if a proxy answered without a relay's body.
+        // The status counts even if the response is from a proxy and has no relay's body.
         let body = data.count <= Self.answerBytesMax ? JSONValue(parsing: Array(data)) : nil
         if (200..<300).contains(status) {
             guard let body, body["ok"] == .bool(true) else { throw .unexpectedAnswer(status: status) }

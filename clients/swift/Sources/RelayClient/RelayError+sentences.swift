@@ -1,10 +1,10 @@
 public import Foundation
 public import PushSealing
 
-// Without these, `localizedDescription` is "The operation couldn't be completed" and a number.
+// Without these conformances, `localizedDescription` is "The operation couldn't be completed" and a number.
 
 extension RelayError: LocalizedError {
-    /// A sentence for people, in English, without anything secret.
+    /// A sentence for people, in English, that reveals nothing secret.
     public var errorDescription: String? {
         switch self {
         case .unreachable: "The relay can't be reached. Check the connection and the relay's address."
@@ -22,7 +22,7 @@ extension RelayError: LocalizedError {
 }
 
 extension PairingFailure: LocalizedError {
-    /// A sentence for people, in English, without any part of the text.
+    /// A sentence for people, in English, that quotes no part of the text.
     public var errorDescription: String? { "This can't be used for pairing: \(description)." }
 }
 

@@ -17,7 +17,7 @@ public enum RelayError: Error, Sendable, Equatable {
     /// The pairing has no key, so nothing can be sealed for it.
     case noKey
 
-    /// Whether the relay itself refused the request for good: it did nothing, and won't later.
+    /// Whether the relay itself refused the request for good: the request has no effect, now or later.
     var isFinal: Bool {
         guard case .rejected(let rejection) = self else { return false }
         return (400..<500).contains(rejection.status) && ![408, 429].contains(rejection.status)
@@ -42,7 +42,7 @@ public struct Rejection: Sendable, Equatable {
         /// The code as the relay writes it.
         public let rawValue: String
 
-        /// A code as the relay writes it.
+        /// Creates a code from the relay's text.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// The body isn't a JSON object.
@@ -69,11 +69,11 @@ public struct Rejection: Sendable, Equatable {
         public static let notFound = Code(rawValue: "not_found")
         /// Too many devices are registered under this secret.
         public static let deviceLimit = Code(rawValue: "device_limit")
-        /// An earlier event with the same ID had other content.
+        /// An earlier event with the same ID had different content.
         public static let eventConflict = Code(rawValue: "event_conflict")
-        /// The event is unknown, or its 24 hours are over.
+        /// The event is unknown, or was removed after 24 hours.
         public static let unknownEvent = Code(rawValue: "unknown_event")
-        /// The activity's secret has no such device.
+        /// No such device is registered under the activity's secret.
         public static let unknownDevice = Code(rawValue: "unknown_device")
         /// Another reply to the event came first.
         public static let alreadyReplied = Code(rawValue: "already_replied")

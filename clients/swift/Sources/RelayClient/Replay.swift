@@ -4,7 +4,7 @@ public import PushSealing
 public struct ReplayRecord: Sendable, Equatable, Codable {
     /// The maximum number of messages remembered.
     public static let entriesMax = 200
-    /// How long after its time to live a message may still arrive, in seconds.
+    /// How long after its time to live ends a message may still arrive, in seconds.
     public static let lateness = 300
 
     struct Entry: Sendable, Equatable, Codable {
@@ -18,7 +18,7 @@ public struct ReplayRecord: Sendable, Equatable, Codable {
     /// Creates an empty record.
     public init() {}
 
-    /// Remembers a message, or says why it must not be shown.
+    /// Remembers a message, or throws the reason why it must not be shown.
     ///
     /// - Parameter now: The phone's time, in seconds since 1970.
     public mutating func admit(_ message: SealedMessage, now: Int) throws(Refusal) {
@@ -37,7 +37,7 @@ public struct ReplayRecord: Sendable, Equatable, Codable {
 
 /// Where an app keeps its ``ReplayRecord``s: one per key, shared with its notification service extension.
 public protocol ReplayStore: Sendable {
-    /// Passes a key's record to a function, and stores the record that the function leaves.
+    /// Passes a key's record to a function, and stores the record as the function leaves it.
     ///
     /// No other process may change the record in the meantime: lock a file in the app group.
     func withRecord<Result>(

@@ -13,9 +13,9 @@ internal import Glibc
 /// since a notification service extension has half a minute for everything.
 ///
 /// The folder must be in the app group, so that the notification service extension sees the same files, and readable
-/// while the device is locked: `FileProtectionType.completeUntilFirstUserAuthentication`, which is iOS' default.
+/// while the device is locked: `FileProtectionType.completeUntilFirstUserAuthentication`, which is the default on iOS.
 public struct ReplayFiles: ReplayStore {
-    /// How long to wait for another process; it holds the lock while a small file is read and written.
+    /// How long to wait for another process, which holds the lock only while it reads and writes a small file.
     public static let lockDeadline = Duration.seconds(2)
     private static let lockPauseMicroseconds: UInt32 = 5000
 

@@ -26,13 +26,13 @@ public struct NewSchedule: Sendable, Equatable {
     public var content: Content
     /// When it is sent.
     public var time: Time
-    /// A schedule with the same name is replaced; random if absent, so that a repeated request isn't a second schedule.
+    /// The name, random if absent; replaces a schedule with the same name, so that a retry doesn't add a second one.
     public var name: String?
     /// The only device to push to; all of the pairing's devices if absent.
     public var device: DeviceToken?
-    /// The number of seconds within which a missed occurrence is still sent; an hour if absent.
+    /// How many seconds late a missed occurrence may still be sent; an hour if absent.
     public var lateBy: Int?
-    /// The number of seconds over which the relay spreads occurrences of all schedules.
+    /// The number of seconds over which the relay spreads the occurrences of different schedules.
     public var window: Int?
 
     /// Creates a schedule.
@@ -78,13 +78,13 @@ public struct VisibleNotification: Sendable, Equatable {
     public var subtitle: String?
     /// The name of a sound in the app, or `default`; none if absent.
     public var sound: String?
-    /// The identifier of the notification's category, which has its buttons.
+    /// The identifier of the notification's category, which defines its buttons.
     public var category: String?
     /// The replies that the sender accepts: at most 10 names; any if empty.
     public var actions: [String] = []
-    /// Groups notifications.
+    /// Groups notifications that have the same value.
     public var threadID: String?
-    /// What devices can switch off in ``Preferences/eventTypes``.
+    /// The notification's kind, which devices can switch off in ``Preferences/eventTypes``.
     public var kind: String?
 
     /// Creates a notification.
@@ -112,7 +112,7 @@ public struct VisibleNotification: Sendable, Equatable {
 public struct Recurrence: Sendable, Equatable {
     /// The unit in which a recurrence counts.
     public enum Unit: String, Sendable {
-        /// Hours, from the schedule's creation.
+        /// Hours, counted from the schedule's creation.
         case hour
         /// Days.
         case day
@@ -122,7 +122,7 @@ public struct Recurrence: Sendable, Equatable {
         case month
     }
 
-    /// The days of a week.
+    /// The days of the week.
     public enum Weekday: String, Sendable, CaseIterable {
         /// The days as the relay writes them.
         case mon, tue, wed, thu, fri, sat, sun
@@ -132,15 +132,15 @@ public struct Recurrence: Sendable, Equatable {
     public var unit: Unit
     /// How many units pass from one occurrence to the next: 2 is every other day, week and so on; 1 if absent.
     public var interval: Int?
-    /// The times of day, such as `08:00`; none for hours.
+    /// The times of day, such as `08:00`; none if the unit is hours.
     public var times: [String]
-    /// The days of a week.
+    /// The days of the week.
     public var weekdays: [Weekday] = []
-    /// The days of a month, 1 to 31, and -1 for the last one.
+    /// The days of the month, 1 to 31, and -1 for the last one.
     public var monthDays: [Int] = []
-    /// The time zone of ``times``: a name such as `Europe/Berlin`, or ``deviceTimeZone``; none for hours.
+    /// The time zone of ``times``: a name such as `Europe/Berlin`, or ``deviceTimeZone``; none if the unit is hours.
     public var timeZone: String?
-    /// The last moment at which it may occur.
+    /// The last moment at which an occurrence is possible.
     public var until: Date?
 
     /// Stands for each phone's own time zone, which is its ``Preferences/timeZone``.
@@ -184,11 +184,11 @@ public struct Schedule: Sendable, Equatable {
     public let name: String?
     /// When the schedule was created.
     public let createdAt: Date?
-    /// When the schedule is sent next.
+    /// When the schedule sends next.
     public let nextAt: Date?
-    /// When the schedule recurs; `nil` if it is sent once.
+    /// When the schedule recurs; `nil` if it sends only once.
     public let every: Recurrence?
-    /// When the schedule was last sent.
+    /// When the schedule last sent.
     public let lastAt: Date?
     /// The outcome of the last occurrence, such as `sent`; docs/guide/schedules.md lists them.
     public let lastOutcome: String?
@@ -209,7 +209,7 @@ public struct Schedule: Sendable, Equatable {
 }
 
 extension Relay {
-    /// Schedules something to send; returns the schedule's ID and when it is first sent.
+    /// Schedules something to send; returns the schedule's ID and the time of its first occurrence.
     public func schedule(_ new: NewSchedule) async throws(RelayError) -> (id: String, nextAt: Date?) {
         let members = try new.members { (message, type) throws(RelayError) in
             try seal(message, type: type)
@@ -229,7 +229,7 @@ extension Relay {
         try await cancel("id", id)
     }
 
-    /// Cancels the schedule with a name, and returns whether there was one.
+    /// Cancels the schedule with this name, and returns whether there was one.
     public func cancelSchedule(name: String) async throws(RelayError) -> Bool {
         try await cancel("name", name)
     }

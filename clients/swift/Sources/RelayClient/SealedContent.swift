@@ -3,14 +3,14 @@ public import PushSealing
 public import UserNotifications
 
 extension UNMutableNotificationContent {
-    /// Replaces the visible text with an opened message's.
+    /// Replaces the visible content with that of an opened message.
     public func show(_ message: SealedMessage) {
         title = message.title ?? ""
         subtitle = message.properties.subtitle ?? ""
         body = message.body ?? ""
         if let category = message.properties.category { categoryIdentifier = category }
-        // So that a push that clears the event finds the notification: the visible payload doesn't contain a sealed
-        // event's ID.
+        // Lets a push that clears the event find the notification: the visible payload doesn't contain a sealed event's
+        // ID.
         userInfo["eventID"] = message.id
         if let thread = message.properties.threadID { threadIdentifier = thread }
         if let badge = message.properties.badge { self.badge = NSNumber(value: badge) }
@@ -28,7 +28,7 @@ extension UNMutableNotificationContent {
     }
 }
 
-/// The work of a notification service extension: opens the push, or leaves its visible text, and calls back once.
+/// Does the work of a notification service extension: opens the push, or leaves its visible text, and calls back once.
 ///
 /// Keep one per request: call ``deliver()`` from `didReceive` and from `serviceExtensionTimeWillExpire`.
 public final class SealedNotification: @unchecked Sendable {  // why: the lock guards what changes
@@ -36,7 +36,7 @@ public final class SealedNotification: @unchecked Sendable {  // why: the lock g
     private var callBack: ((UNNotificationContent) -> Void)?
     private let original: UNNotificationContent
 
-    /// Creates the notification of a request, with a function to call with its content.
+    /// Creates the notification for a request, with the function to which its content is passed.
     public init(_ request: UNNotificationRequest, _ callBack: @escaping (UNNotificationContent) -> Void) {
         original = request.content
         self.callBack = callBack
@@ -51,7 +51,7 @@ public final class SealedNotification: @unchecked Sendable {  // why: the lock g
         deliver(content)
     }
 
-    /// Shows the visible text, unless something was already shown; call it when the time expires.
+    /// Shows the visible text, unless something was already shown; call this when the time expires.
     public func deliver() { deliver(original) }
 
     private func deliver(_ content: UNNotificationContent) {

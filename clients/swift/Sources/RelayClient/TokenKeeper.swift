@@ -2,7 +2,7 @@ public import PushSealing
 
 /// What a ``TokenKeeper`` remembers: which token a relay has for a pairing.
 public struct KeptToken: Sendable, Equatable, Codable {
-    /// The pairing; see ``PushSealing/Pairing/id``.
+    /// The pairing's ID; see ``PushSealing/Pairing/id``.
     public let pairingID: String
     /// The token in hexadecimal digits.
     public let token: String
@@ -10,7 +10,7 @@ public struct KeptToken: Sendable, Equatable, Codable {
     var forgottenBy: ForgottenRelay?
 }
 
-/// What unregistering needs once the pairing is gone.
+/// What is needed to unregister once the pairing is gone.
 struct ForgottenRelay: Sendable, Equatable, Codable, CustomStringConvertible, CustomReflectable {
     let relayURL: String
     let relaySecret: String
@@ -18,7 +18,7 @@ struct ForgottenRelay: Sendable, Equatable, Codable, CustomStringConvertible, Cu
     var description: String { "<relay to unregister from>" }
     var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
 
-    /// The pairing with only what unregistering needs.
+    /// The pairing with only what is needed to unregister.
     var pairing: Pairing? {
         try? Pairing(relayURL: relayURL, relaySecret: relaySecret, hosts: [relayURL], serverID: nil, key: nil)
     }
@@ -36,7 +36,7 @@ public protocol TokenStore: Sendable {
 
 /// Keeps the relays' device tokens current.
 ///
-/// Call ``update(_:for:)`` whenever the app starts, when APNs gives it another token, and when a pairing is added; call
+/// Call ``update(_:for:)`` whenever the app starts, when APNs gives it a new token, and when a pairing is added; call
 /// ``forget(_:)`` when a pairing is removed.
 public actor TokenKeeper {
     /// The maximum number of removals that wait for their relay; the oldest are dropped.
@@ -46,12 +46,12 @@ public actor TokenKeeper {
 
     private let store: any TokenStore
     private let relay: @Sendable (Pairing) -> Relay?
-    // The latest call, for which the next one waits: concurrent calls could end with the older token.
+    // The latest call, for which the next one waits: concurrent calls could leave the older token registered.
     private var last: Task<Void, Never>?
 
     /// Creates a keeper with a store.
     ///
-    /// - Parameter relay: Makes the relay of a pairing.
+    /// - Parameter relay: Makes the relay for a pairing.
     public init(store: any TokenStore, relay: @escaping @Sendable (Pairing) -> Relay? = { Relay($0) }) {
         self.store = store
         self.relay = relay
@@ -122,9 +122,9 @@ public actor TokenKeeper {
         }
     }
 
-    /// Remembers a token before its relay is asked: a registration without a response may have taken effect.
+    /// Remembers a token before the relay is asked to register it: a request without a response may have taken effect.
     ///
-    /// - Returns: Whether it wasn't remembered yet.
+    /// - Returns: Whether the token wasn't remembered before.
     private func note(_ token: DeviceToken, of pairing: Pairing) -> Bool {
         guard !tokens(of: pairing).contains(token) else { return false }
         change { kept in
@@ -139,7 +139,7 @@ public actor TokenKeeper {
         change { $0.removeAll { $0.pairingID == pairing.id && $0.token == token.hex } }
     }
 
-    /// Remembers what to unregister before asking the relay, since the app may end in the meantime.
+    /// Remembers what to unregister before asking the relay, since the app may be terminated in the meantime.
     private func noteForgotten(_ pairing: Pairing) {
         let relay = ForgottenRelay(relayURL: pairing.relayURL, relaySecret: pairing.relaySecret)
         change { kept in

@@ -10,7 +10,7 @@ public import FoundationNetworking
 public protocol Transport: Sendable {
     /// Sends the request and returns the response's body and head.
     ///
-    /// It must end within the request's timeout, and must not follow redirects: the body contains a secret.
+    /// The call must end within the request's timeout, and must not follow redirects: the body contains a secret.
     func send(_ request: URLRequest) async throws -> (Data, URLResponse)
 }
 

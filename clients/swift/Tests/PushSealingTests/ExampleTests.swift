@@ -1,7 +1,7 @@
 import PushSealing
 import Testing
 
-/// The examples of the module's documentation, line by line.
+/// The examples from the module's documentation, line by line.
 @Suite("Examples of PushSealing", .timeLimit(.minutes(1)))
 struct ExampleTests {
     @Test("A phone scans the link of a sender")

@@ -2,7 +2,7 @@ import PushSealing
 import RelayClient
 import Testing
 
-/// The example of the module's documentation, line by line.
+/// The example from the module's documentation, line by line.
 @Suite("Example of RelayClient", .timeLimit(.minutes(1)))
 struct ExampleTests {
     @Test("A phone registers and sends itself a notification")

@@ -7,7 +7,7 @@ import PushSealing
 import FoundationNetworking
 #endif
 
-/// A transport that answers from a list and remembers the requests.
+/// A transport that returns predefined responses and records the requests.
 actor FakeTransport: Transport {
     struct Answer: Sendable {
         var status = 200

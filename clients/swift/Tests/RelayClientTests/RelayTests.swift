@@ -255,7 +255,7 @@ struct RelayTests {
         let over = try TestRelay(pairing, [busy, busy, busy, .init()])
         await #expect(throws: RelayError.self) { try await over.relay.unregister(token) }
         #expect(await over.transport.requests.count == 3)
-        // Nobody waits ten minutes for a registration.
+        // Ten minutes is longer than the policy's deadline, so the call doesn't wait.
         var full = busy
         full.headers = ["Retry-After": "600"]
         let late = try TestRelay(pairing, [full, .init()])

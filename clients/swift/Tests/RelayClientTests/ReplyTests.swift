@@ -135,7 +135,7 @@ struct ReplyTests {
         func body(_ result: SealedResult) throws -> String {
             #"{"ok":true,"result":{"sealed":"\#(try result.sealed(for: "evt", with: key))"}}"#
         }
-        // It survives a restart of the app.
+        // The app can store the sent reply and ask for the result after a restart.
         let kept = try JSONDecoder().decode(SentReply.self, from: JSONEncoder().encode(sent))
         let asking = try TestRelay(pairing, [.init(), .init(body: try body(taken))])
         #expect(try await asking.relay.result(of: kept, seconds: 40) == .sealed(taken))
@@ -145,7 +145,7 @@ struct ReplyTests {
         let other = SealedResult(outcome: .taken, ofReply: "AQ", sentAt: 8)
         for (answer, expected) in [
             (try body(other), .refused(.notAuthentic)),
-            // The relay could have made it up.
+            // The relay could have made this result up.
             (#"{"ok":true,"result":{"outcome":"taken"}}"#, .readable(outcome: .taken, reason: nil)),
             (#"{"ok":true}"#, nil),
         ] as [(String, ReplyResult?)] {

@@ -83,7 +83,7 @@ struct TokenKeeperTests {
         let keeper = keeper(transport)
         _ = await keeper.update(try registration("aa01"), for: [first, second])
         await #expect(throws: RelayError.self) { try await keeper.forget(first) }
-        // The app has removed the pairing, so it isn't among those that it passes.
+        // The app has removed the pairing, so it no longer passes it to `update`.
         _ = await keeper.update(try registration("aa01"), for: [])
         _ = await keeper.update(try registration("aa01"), for: [second])
         #expect(
