@@ -108,7 +108,7 @@ public struct Preferences: Sendable, Equatable {
         case unread
     }
 
-    /// Times of day between which pushes make no sound, or wait.
+    /// A daily period in which pushes make no sound, or wait.
     public struct QuietHours: Sendable, Equatable {
         /// The beginning, such as `22:00`.
         public var from: String
