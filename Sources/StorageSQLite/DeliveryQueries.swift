@@ -12,7 +12,7 @@ struct DeliveryWrites {
 
     init(_ connection: SQLiteConnection) throws(StorageError) {
         // A failed call is rolled back as a whole. With `OR FAIL`, SQLite needn't be able to roll back this statement
-        // alone, so it doesn't copy every page before changing it.
+        // on its own, so it doesn't copy every page before changing it.
         insert = try connection.prepare(Self.insertion(rows: 1))
         insertMany = try connection.prepare(
             Self.insertion(rows: Self.rowsPerStatement),
@@ -43,12 +43,12 @@ struct DeliveryWrites {
 }
 
 extension [Delivery] {
-    /// The rows by time and ID; they usually arrive in this order.
+    /// The rows ordered by time and ID, the order in which they usually arrive.
     fileprivate var inTableOrder: [Delivery] {
         isInTableOrder ? self : sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }
 
-    /// Compares by index, which copies no rows.
+    /// Compares by index, so that no rows are copied.
     private var isInTableOrder: Bool {
         indices.dropFirst().allSatisfy { index in
             let (time, timeBefore) = (self[index].createdAt, self[index - 1].createdAt)

@@ -4,9 +4,9 @@ internal import Storage
 ///
 /// It is consistent because this process is the file's only writer: every change to a device passes through here and is
 /// confirmed only after the affected entries are dropped. Changes by other programs (such as `sqlite3`) are seen after
-/// `lifetime`. A pure value; times are in milliseconds on a monotonic clock.
+/// `lifetime` at the latest. The cache is a pure value; times are in milliseconds on a monotonic clock.
 struct DeviceCache: Sendable {
-    /// A look-up's start relative to changes: its result is cached only if nothing has changed since.
+    /// When a look-up started, counted in changes: its result is cached only if nothing has changed since.
     struct Epoch: Equatable, Sendable {
         fileprivate let changes: UInt64
     }
@@ -47,7 +47,7 @@ struct DeviceCache: Sendable {
         return entry.devices
     }
 
-    /// Caches a look-up's result, unless something has changed since it began.
+    /// Caches a look-up's result, unless something has changed since the look-up began.
     mutating func keep(_ devices: [Device], of key: SecretKey, since epoch: Epoch, at now: Int64) {
         guard epoch == self.epoch, capacity > 0 else { return }
         insert(Entry(devices: devices, legacy: key.legacy, until: now + lifetime), key)

@@ -1,7 +1,6 @@
 internal import Storage
 
-/// Looks up a secret's devices with prepared statements, reading columns in place; for a
-/// reading connection.
+/// Looks up a secret's devices with prepared statements, reading columns in place, on a reading connection.
 struct DeviceReads {
     private let byHash: SQLiteStatement
     private let byAnyHash: SQLiteStatement

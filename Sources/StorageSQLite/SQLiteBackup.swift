@@ -1,7 +1,7 @@
 internal import Glibc
 package import Storage
 
-/// A backup of a database: one file that holds all of it.
+/// A backup of a database: one file that contains the whole database.
 package enum SQLiteBackup {
     /// Why no file was written; the database is unchanged.
     package enum Failure: Error, Equatable, Sendable {
@@ -29,7 +29,7 @@ package enum SQLiteBackup {
 
     /// Writes a snapshot of a database, even one that a relay is using, to a file that only its owner can read.
     ///
-    /// The file appears once it is complete, checked and flushed to disk; until then an earlier file stays.
+    /// The file appears once it is complete, checked and flushed to disk; until then, an existing file stays in place.
     ///
     /// - Parameter isReplacing: Whether an existing file may be replaced.
     package static func make(
@@ -69,7 +69,7 @@ package enum SQLiteBackup {
     ) throws(Failure) -> Summary {
         var path = location.path
         let lock = try writing { () throws(StorageError) in
-            // A link may lead to another disk, so its target must be there.
+            // A link may lead to another disk, so the new file must be beside the link's target.
             if exists(path) { path = try DatabaseFile.find(path) }
             return try WriterLock(forDatabase: path, waitingMilliseconds: lockMilliseconds)
         }
@@ -133,7 +133,7 @@ package enum SQLiteBackup {
         try SQLiteConnection(path: path, mode: mode, busyTimeoutMilliseconds: busyMilliseconds)
     }
 
-    /// The version of a relay's database that this program can open.
+    /// The database's version; throws unless it is a relay's database that this program can open.
     private static func version(of connection: SQLiteConnection) throws(StorageError) -> Int {
         guard try !SQLiteSchema.holdsUnfinishedCopy(connection) else { throw .unfinishedCopy }
         let state = try SQLiteSchema.inspect(connection)
@@ -142,7 +142,7 @@ package enum SQLiteBackup {
         return state.version
     }
 
-    /// Reads a file completely, as the relay would.
+    /// Checks a file by reading all of it, as the relay would.
     private static func check(_ path: String) throws(StorageError) -> Summary {
         let connection = try connection(path, .readOnly)
         let version = try version(of: connection)

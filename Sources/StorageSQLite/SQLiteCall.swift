@@ -2,8 +2,8 @@ internal import Storage
 
 /// A call waiting in an inbox for the thread that runs it.
 ///
-/// The thread runs it, again if its transaction was lost, and answers it once. It passes from the caller to the thread
-/// and is never used by both at once.
+/// The thread runs the call, repeats it if its transaction was lost, and answers it exactly once. The call passes from
+/// the caller to the thread and is never used by both at the same time.
 final class SQLiteCall<Session>: @unchecked Sendable {  // why: handed over
     private let body: (Session) throws(StorageError) -> Void
     private let continuation: CheckedContinuation<StorageError?, Never>
@@ -51,7 +51,7 @@ final class CallOutput<Value: Sendable>: @unchecked Sendable {  // why: read onl
 }
 
 extension Inbox {
-    /// Queues a call for the thread, wakes the thread with `wake` if it sleeps, and waits for the call's end.
+    /// Queues a call for the thread, wakes the thread with `wake` if it sleeps, and waits for the call to end.
     ///
     /// Not an actor method, because that would return to the caller through the actor's thread.
     func perform<Session>(

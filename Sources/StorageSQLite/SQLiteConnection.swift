@@ -64,15 +64,15 @@ package final class SQLiteConnection {
         unsafe sqlite3_get_autocommit(handle) == 0
     }
 
-    /// Pages in the write-ahead log as of this connection's last commit.
+    /// The number of pages in the write-ahead log as of this connection's last commit.
     var pagesInLog: Int32 {
         unsafe walPages.pointee
     }
 
     /// Prepares a statement that will be used many times.
     ///
-    /// - Parameter textBytes: The expected size of all text parameters; by default, the size of one hash per parameter.
-    ///   Text beyond it is bound more slowly.
+    /// - Parameter textBytes: The expected total size of the text parameters; by default, the size of one hash per
+    ///   parameter. Text that exceeds it is bound more slowly.
     func prepare(_ sql: String, textBytes: Int? = nil) throws(StorageError) -> SQLiteStatement {
         try SQLiteStatement(sql, on: self, textBytes: textBytes)
     }
@@ -82,14 +82,14 @@ package final class SQLiteConnection {
         try prepare(sql).execute()
     }
 
-    /// The first column of the first row that a statement used only once returns; nil if there is no row.
+    /// Runs a statement once and returns the first column of its first row; nil if there is no row.
     func integer(_ sql: String) throws(StorageError) -> Int64? {
         var value: Int64?
         try prepare(sql).query({ _ in }) { row throws(StorageError) in value = try row.integer(0) }
         return value
     }
 
-    /// The first column of every row that a statement used only once returns.
+    /// Runs a statement once and returns the first column of each row.
     func texts(_ sql: String) throws(StorageError) -> [String] {
         var values: [String] = []
         try prepare(sql).query({ _ in }) { row throws(StorageError) in values.append(try row.text(0)) }
@@ -107,7 +107,7 @@ package final class SQLiteConnection {
         }
     }
 
-    /// Copies log pages that readers no longer need into the database; never waits for readers.
+    /// Copies into the database the log pages that readers no longer need; never waits for readers.
     func checkpoint() throws(StorageError) {
         let status = unsafe sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
         guard status == SQLITE_OK else { throw unsafe SQLiteError.last(on: handle, doing: "checkpointing") }

@@ -1,9 +1,9 @@
 internal import CSQLite
 internal import Storage
 
-/// Maps SQLite's result codes to `StorageError`, in this one place.
+/// The only place that maps SQLite's result codes to `StorageError`.
 enum SQLiteError {
-    /// The error of a call that has just failed on `handle`; SQLite keeps its message only until the next call.
+    /// The error for a call that has just failed on `handle`; SQLite keeps its message only until the next call.
     static func last(on handle: OpaquePointer?, doing action: String) -> StorageError {
         let code = unsafe sqlite3_extended_errcode(handle)
         let message = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) } ?? "no message"

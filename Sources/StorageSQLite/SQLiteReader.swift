@@ -3,8 +3,8 @@ internal import Storage
 /// A read-only connection for look-ups, on its own thread.
 ///
 /// Concurrent calls share one read transaction: taking the write-ahead log's shared lock for each call would cost as
-/// much as the look-up. The transaction begins after all of its calls were made, so each sees what was committed before
-/// it.
+/// much as the look-up. The transaction begins after all of its calls were made, so each call sees what was committed
+/// before the call.
 actor SQLiteReader {
     /// The context of a call.
     struct Session {

@@ -44,7 +44,7 @@ enum SQLiteSchema {
         }
     }
 
-    /// Applies the missing steps, all or none, and returns them.
+    /// Applies the missing steps in one transaction, and returns them.
     ///
     /// The caller is the only relay that writes, and `BEGIN IMMEDIATE` excludes other programs.
     static func migrate(_ connection: SQLiteConnection) throws(StorageError) -> [SchemaStep] {
@@ -77,7 +77,7 @@ enum SQLiteSchema {
         return try connection.integer("SELECT count(*) FROM \(marks)") != 0
     }
 
-    /// An adopted table may not compare its keys byte for byte, which would mix up devices.
+    /// Refuses an adopted table that doesn't compare its keys byte for byte, which would mix up devices.
     private static func checkAdopted(_ connection: SQLiteConnection) throws(StorageError) {
         let columns = try connection.texts(
             """

@@ -66,7 +66,7 @@ final class SQLiteStatement {
     }
 }
 
-/// Binds a statement's parameters in their order; the first failure is kept and reported when the statement runs.
+/// Binds a statement's parameters in order; the first failure is kept and reported when the statement runs.
 @safe
 struct SQLiteBinder {
     private let handle: OpaquePointer
@@ -199,7 +199,7 @@ struct SQLiteRow: ~Copyable {
         self.count = count
     }
 
-    /// Every column by its stored type; invalid UTF-8, written by another program, is returned as bytes.
+    /// The columns' values by their stored types; invalid UTF-8, written by another program, is returned as bytes.
     ///
     /// - Parameter repairing: Whether to return `repairedText` for such text instead.
     func values(repairing: Bool) throws(StorageError) -> [SQLValue] {
@@ -224,7 +224,7 @@ struct SQLiteRow: ~Copyable {
         return text
     }
 
-    /// The column's text; nil if the column isn't text or contains a NUL.
+    /// The column's text; nil if it isn't valid UTF-8 or contains a NUL.
     private func validText(_ column: Int32) -> String? {
         guard let bytes = unsafe sqlite3_column_text(handle, column) else { return nil }
         let count = unsafe Int(sqlite3_column_bytes(handle, column))

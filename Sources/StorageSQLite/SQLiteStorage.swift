@@ -31,7 +31,7 @@ package final class SQLiteStorage: SQLStorage {
     /// Opens a database; creates the file and brings its schema up to date as `options.access` allows.
     ///
     /// Throws `inUse` if another process is the file's writer, or `foreignDatabase`, `schemaTooNew`, `schemaTooOld`,
-    /// `readOnly`, `unfinishedCopy` or another error; nothing then stays open.
+    /// `readOnly`, `unfinishedCopy` or another error; then nothing stays open.
     ///
     /// One process writes; others can read at the same time:
     ///

@@ -158,7 +158,7 @@ actor SQLiteWriter {
         }
     }
 
-    /// The failure that rolled back a transaction, with the changes of all its calls.
+    /// The failure that rolled back a transaction, and with it the changes made by all of its calls.
     private struct LostTransaction {
         let error: StorageError
         /// The index of the call that ended it; `nil` if the transaction couldn't be begun or committed.
@@ -201,7 +201,7 @@ actor SQLiteWriter {
     }
 }
 
-/// The statements around a batch of changes.
+/// The statements that begin and end a transaction and its savepoints.
 private struct Transaction {
     private let connection: SQLiteConnection
     private let begin: SQLiteStatement

@@ -169,7 +169,7 @@ enum DatabaseFile {
 }
 
 extension StorageError {
-    /// The error of a failed system call; the path is only for the log.
+    /// The error for a failed system call; the action is only for the log.
     static func systemCall(_ action: String, _ code: Int32) -> StorageError {
         let reason = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
         let detail = "\(action): \(reason)"
