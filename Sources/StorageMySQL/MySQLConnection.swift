@@ -4,7 +4,7 @@ package import Storage
 /// One connection to a MySQL or MariaDB server, and the only owner of its handle.
 @safe
 package final class MySQLConnection: ServerConnection {
-    /// Where the database is.
+    /// The type that describes where the database is.
     package typealias Location = MySQLLocation
 
     private let handle: UnsafeMutablePointer<MYSQL>
@@ -18,7 +18,7 @@ package final class MySQLConnection: ServerConnection {
     /// False after a failure that ended the connection.
     package private(set) var isUsable = true
 
-    /// Maximum statements that are kept prepared; the program has fewer.
+    /// The maximum number of statements that are kept prepared; the program uses fewer.
     private static let statementsMax = 256
     /// How long closing a connection may take.
     private static let closingTime: Duration = .milliseconds(100)
@@ -60,7 +60,7 @@ package final class MySQLConnection: ServerConnection {
         throw failure
     }
 
-    /// The deadline of the statements that run next.
+    /// The deadline for the statements that run next.
     package var deadline: ContinuousClock.Instant {
         get { wait.deadline }
         set { wait.deadline = newValue }
@@ -88,7 +88,7 @@ package final class MySQLConnection: ServerConnection {
         while let found = try checked("reading", next) { try row(found) }
     }
 
-    /// Uses MariaDB's bulk protocol; false on other servers.
+    /// Uses MariaDB's bulk protocol; returns false on other servers.
     package func load(_ rows: RowBlock) throws(SQLFailure) -> Bool {
         guard !hasNoBulkProtocol else { return false }
         let marks = Array(repeating: "?", count: rows.columns.count).joined(separator: ", ")
@@ -115,8 +115,8 @@ package final class MySQLConnection: ServerConnection {
 
     /// Uses a named lock that the server keeps for this database.
     ///
-    /// MySQL commits each DDL statement, so changes that `body` makes before it throws stay. The lock belongs to the
-    /// connection and ends with it. On Galera the lock covers only one node, but the steps' statements are harmless
+    /// MySQL commits each DDL statement, so changes that `body` makes before it throws are kept. The lock belongs to
+    /// the connection and ends with it. On Galera the lock covers only one node, but the steps' statements are harmless
     /// when two processes run them.
     package func withSchemaLock<Result>(
         _ body: () throws(SQLFailure) -> Result
@@ -152,7 +152,7 @@ package final class MySQLConnection: ServerConnection {
 // MARK: - Parts
 
 extension MySQLConnection {
-    /// Runs a statement, preparing it at its first use, and buffers its result, if any, on the client.
+    /// Runs a statement, preparing it on first use, and buffers its result, if any, on the client.
     private func run(_ sql: String, _ parameters: [SQLValue]) throws(SQLFailure) -> MySQLStatement {
         let statement = try prepared(sql)
         try checked("running a statement") { () throws(MySQLStatement.Fault) in
@@ -207,7 +207,7 @@ extension MySQLConnection {
     /// Sets up the session as `SQLConnection` requires.
     private func prepareSession(_ options: ServerOptions, isOneOfSeveral: Bool) throws(SQLFailure) {
         try run("SET \(Self.session), \(limits.forCalls)")
-        // The isolation level has its own statement on every server.
+        // On every server, the isolation level needs a separate statement.
         let access = options.access == .readOnly ? ", READ ONLY" : ""
         try run("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED\(access)")
         try followServer(options)

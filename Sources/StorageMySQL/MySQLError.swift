@@ -1,7 +1,7 @@
 internal import CMariaDB
 internal import Storage
 
-/// Maps the error codes of MySQL, MariaDB and their client library to `SQLFailure`, in this one place.
+/// The only place that maps the error codes of MySQL, MariaDB and their client library to `SQLFailure`.
 enum MySQLError {
     /// The failure for an error code.
     ///
@@ -86,7 +86,8 @@ enum MySQLError {
             [
                 ER_SERVER_SHUTDOWN, ER_NORMAL_SHUTDOWN, ER_HOST_IS_BLOCKED, ER_UNKNOWN_COM_ERROR,
                 ER_OUT_OF_RESOURCES, ER_CANT_CREATE_THREAD,
-                // The server has forgotten a statement of this connection, or the statement's columns have changed.
+                // The server no longer has a statement that this connection prepared, or the statement's columns have
+                // changed.
                 ER_UNKNOWN_STMT_HANDLER, ER_NEED_REPREPARE, CR_NEW_STMT_METADATA, CR_STMT_CLOSED,
             ]
         ),

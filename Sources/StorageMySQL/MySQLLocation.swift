@@ -5,7 +5,7 @@ package import Storage
 ///
 /// `mysql://user:password@host1:3306,host2:3306/database?ssl-mode=verify-identity&ssl-ca=ca.pem`
 package struct MySQLLocation: Equatable, Sendable {
-    /// One server: a name, an IPv4 or an IPv6 address.
+    /// One server: a name, an IPv4 address or an IPv6 address, and a port.
     package struct Host: Hashable, Sendable {
         /// The name or address, without brackets.
         package let name: String
@@ -13,7 +13,7 @@ package struct MySQLLocation: Equatable, Sendable {
         package let port: UInt16
     }
 
-    /// The TLS mode; the raw value is the one in the URL and in MySQL's own clients.
+    /// The TLS mode; the raw value is the mode's name in the URL and in MySQL's own clients.
     package enum TLSMode: String, Sendable, CaseIterable {
         /// No TLS.
         case disabled

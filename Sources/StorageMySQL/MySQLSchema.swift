@@ -32,9 +32,9 @@ enum MySQLSchema {
         "\(type) CHARACTER SET ascii COLLATE ascii_bin"
     }
 
-    /// Widens the columns of OpenCode's tables to match the new ones; OpenCode's relay can still use them.
+    /// Widens the columns of OpenCode's tables to match those of new tables; OpenCode's relay can still use them.
     ///
-    /// Those tables use the server's default collation, under which different keys can be equal.
+    /// Those tables use the server's default collation, under which different keys can compare as equal.
     private static let adoption = [
         """
         ALTER TABLE device_registration

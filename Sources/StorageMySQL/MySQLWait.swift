@@ -3,9 +3,9 @@ internal import Glibc
 
 /// How long one connection may wait for its server.
 ///
-/// libmariadb's own timeouts are in whole seconds, fixed on connecting, and restart with each packet. So libmariadb
-/// calls `hook` to wait instead. The hook gets only the socket, so the active connection is kept in thread-local
-/// storage.
+/// libmariadb's own timeouts are in whole seconds, can't change after connecting, and restart with each packet. So
+/// libmariadb calls `hook` to wait instead. The hook gets only the socket, so the active connection is kept in
+/// thread-local storage.
 @safe
 final class MySQLWait {
     /// The time at which waiting ends.
