@@ -4,7 +4,7 @@ package import Storage
 
 /// Loading rows with `COPY` (PostgreSQL's manual, "Functions Associated with the COPY Command").
 extension PostgresConnection {
-    /// Bytes passed to libpq at once.
+    /// The number of bytes passed to libpq at a time.
     private static let pieceBytes = 32 * 1024
 
     /// Uses the text format, which fits columns of any type, such as those of tables adopted from OpenCode.

@@ -13,7 +13,7 @@ package final class PostgresConnection: ServerConnection {
     /// Postgres' SQL for the schema.
     package static var schema: SchemaDialect { PostgresSchema.schema }
 
-    /// The deadline of the statements that run next.
+    /// The deadline for the statements that run next.
     package var deadline = ContinuousClock.now
     /// False after a failure that ended the connection.
     package private(set) var isUsable = true

@@ -3,7 +3,7 @@ internal import Storage
 
 /// The only place that maps SQLSTATEs and libpq's messages to failures (PostgreSQL's manual, appendix A).
 enum PostgresError {
-    /// The failure of a statement, from its result; details are left out, because they repeat values from rows.
+    /// The failure that a statement's result reports; details are left out, because they repeat values from rows.
     ///
     /// - Parameter isOver: Whether the connection has ended.
     static func from(result: OpaquePointer?, doing action: String, isOver: Bool) -> SQLFailure {
@@ -68,15 +68,15 @@ enum PostgresError {
         }
     }
 
-    /// The failure of a connection that ended.
+    /// The failure for a connection that has ended.
     static func lost(_ detail: String) -> SQLFailure {
         SQLFailure(.connectionLost, .unavailable(logDetail: detail))
     }
 
     /// The failure to connect, which libpq reports only as text, with a sentence for each address that it tried.
     ///
-    /// The text only determines whether waiting may help; for unknown text it may. If a host refused at one of its
-    /// addresses (`localhost` has two), it counts as having refused, whatever happened at the others.
+    /// The text is used only to decide whether waiting may help; if the text is unknown, waiting may. If a host refused
+    /// at one of its addresses (`localhost` has two), it counts as having refused, whatever happened at the others.
     static func connecting(_ words: String) -> SQLFailure {
         let detail = words.split(whereSeparator: \.isNewline).joined(separator: "; ")
         var refused: Set<Substring> = []

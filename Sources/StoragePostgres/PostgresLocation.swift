@@ -6,7 +6,7 @@ package import Storage
 ///
 /// It may contain anything that libpq supports (PostgreSQL's manual, 34.1.1.2 and 34.1.2): several hosts, `sslmode`,
 /// `target_session_attrs`. The relay's own key is `prepared_statements`, `on` (the default) or `off`, for poolers that
-/// use another connection for each transaction.
+/// use a different connection for each transaction.
 package struct PostgresLocation: Sendable, CustomStringConvertible {
     /// libpq's own parameters by name; the values may contain a password.
     let parameters: Secret

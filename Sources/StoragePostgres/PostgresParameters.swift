@@ -102,7 +102,7 @@ final class PostgresResult {
     /// The command tag, such as `COMMIT` or `UPDATE 1`.
     var command: String { unsafe String(cString: PQcmdStatus(pointer)) }
 
-    /// The number of rows that a changing statement matched.
+    /// The number of rows that a data-changing statement matched.
     var matchedCount: Int { Int(unsafe String(cString: PQcmdTuples(pointer))) ?? 0 }
 
     var rowCount: Int32 { unsafe PQntuples(pointer) }
