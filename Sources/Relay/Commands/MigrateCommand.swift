@@ -30,7 +30,7 @@ enum MigrateCommand {
     private static func migrate(_ database: DatabaseURL) async -> ExitStatus {
         let place = OpenStorage.description(of: database)
         do throws(StorageError) {
-            // A running relay is its file's only writer; if nothing is pending, it need not stop.
+            // A running relay is its file's only writer; if no step is pending, the relay need not stop.
             var steps = try await OpenStorage.pendingSteps(of: database).map(\.step)
             if !steps.isEmpty {
                 let opened = try await OpenStorage.open(database)

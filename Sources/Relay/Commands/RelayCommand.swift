@@ -3,9 +3,9 @@ import Storage
 
 /// A command of the relay: a row of the command table, and the function that runs it.
 struct RelayCommand: Sendable {
-    /// The row, from which parser, help, manual page and completion are generated.
+    /// The row, from which the parser, help, manual page and completions are generated.
     let syntax: CommandSyntax
-    /// Runs it.
+    /// Runs the command.
     let run: @Sendable (CommandCall) throws(ConfigurationError) -> ExitStatus
 
     /// Creates a command, which also reads `RELAY_ENV_FILE`.
@@ -76,7 +76,7 @@ struct CommandCall: Sendable {
     let options: CommandOptions
     let style: OutputStyle
 
-    /// The configuration of a command that reads the database, whose owner the process becomes.
+    /// The configuration of a command that reads the database; the process becomes the database's owner.
     func inspection() throws(ConfigurationError) -> InspectionConfiguration {
         let configuration = try InspectionConfiguration(sources, command: command)
         try DatabaseOwner.become([configuration.database], for: command.name)

@@ -134,7 +134,8 @@ extension RelayCommand {
         return try BackupCommand.restore(
             configuration.database, from: path, isReplacing: call.options.has(.replace)
         ) { () throws(ConfigurationError) in
-            // After opening the backup as root, so that the command creates no file that the service can't open.
+            // Called after the backup was opened as root, so that the command creates no file that the service can't
+            // open.
             try DatabaseOwner.become([configuration.database], for: call.command.name)
         }
     }

@@ -13,12 +13,12 @@ final class CheckBoard: Sendable {
     private let state = Lock(State())
     private let tell: @Sendable (CheckFinding) -> Void
 
-    /// A board that reports each finding once all earlier parts are reported.
+    /// A board that reports each finding once all earlier parts have been reported.
     init(_ tell: @escaping @Sendable (CheckFinding) -> Void) {
         self.tell = tell
     }
 
-    /// Records a part's findings, once; empty if the part doesn't apply.
+    /// Records a part's findings; called once per part, with none if the part doesn't apply.
     func put(_ part: CheckPart, _ findings: [CheckFinding]) {
         let ready = state.withLock { state -> [CheckFinding] in
             guard !state.isOver else { return [] }

@@ -6,7 +6,7 @@ import Storage
 enum CheckCommand {
     /// Runs all checks and reports each part as soon as its result is known.
     ///
-    /// A signal ends it; ``Bounds/checkDeadline`` limits its duration.
+    /// A signal ends the run, and ``Bounds/checkDeadline`` limits its duration.
     static func run(_ sources: SettingSources, _ options: CommandOptions, _ style: OutputStyle) -> ExitStatus
     {
         let configuration = CheckConfiguration(sources)

@@ -2,7 +2,7 @@ import Programs
 
 /// Formats findings as text, with pure functions.
 enum CheckText {
-    /// Maximum line length, except for a single longer word.
+    /// The maximum line length, which only a single longer word exceeds.
     private static let width = 110
     private static let gap = "  "
     private static let statusWidth = CheckStatus.allCases.map(\.rawValue.count).max() ?? 0
@@ -42,7 +42,7 @@ enum CheckText {
 }
 
 extension CheckStatus {
-    /// Its colour on a terminal.
+    /// The status's colour on a terminal.
     fileprivate var mark: TextMark? {
         switch self {
         case .ok: .good

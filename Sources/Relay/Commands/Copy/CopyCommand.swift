@@ -4,7 +4,7 @@ import Storage
 
 /// `relay copy`: copies everything from one database to another, while no relay uses them.
 enum CopyCommand {
-    /// Copies and compares; the next run continues an interrupted one.
+    /// Copies and compares the rows; the next run continues an interrupted one.
     static func run(_ configuration: CopyConfiguration) -> ExitStatus {
         let places = Places(configuration)
         let servers = [(configuration.source, places.source), (configuration.target, places.target)]

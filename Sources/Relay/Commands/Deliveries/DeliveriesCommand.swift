@@ -80,7 +80,7 @@ struct DeliveryView: Sendable {
     /// Masked tokens by device `id`.
     private let tokens: [String: String]
 
-    /// A view that knows the currently registered devices.
+    /// A view that can name the currently registered devices.
     init(devices: [Device]) {
         tokens = Dictionary(devices.map { ($0.id, $0.maskedToken) }, uniquingKeysWith: { $1 })
     }

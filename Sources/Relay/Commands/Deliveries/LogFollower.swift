@@ -2,11 +2,10 @@ import Storage
 
 /// Finds new rows in a delivery log that is read repeatedly from its newest row.
 ///
-/// Rows don't arrive in the order of their times: relays write them in batches, later while the database is
-/// down, and their clocks differ. A row is therefore new if it wasn't among the newest `window` rows of the
-/// previous read.
+/// Rows don't arrive in the order of their times: relays write them in batches, late if the database was down, and
+/// their clocks differ. A row is therefore new if it wasn't among the newest `window` rows of the previous read.
 struct LogFollower: Sendable {
-    /// Maximum remembered rows.
+    /// The maximum number of remembered rows.
     static let window = StorageLimits.lastDeliveriesWindow
 
     private var seen: Set<String> = []
@@ -18,13 +17,13 @@ struct LogFollower: Sendable {
         remember(rows)
     }
 
-    /// Whether older rows must be read after this page, newest first.
+    /// Whether older rows must be read after this page, whose rows are newest first.
     func goesOn(behind page: [Delivery], of limit: Int) -> Bool {
         guard page.count == limit, let last = page.last else { return false }
         return floor.map { !Self.isOlder(last.cursor, than: $0) } ?? true
     }
 
-    /// Processes the rows of a read, newest first, and returns the new ones, oldest first.
+    /// Processes the rows from a read, newest first, and returns the new ones, oldest first.
     mutating func take(_ rows: [Delivery]) -> [Delivery] {
         let new = rows.filter { row in
             let isBelow = floor.map { Self.isOlder(row.cursor, than: $0) } ?? false

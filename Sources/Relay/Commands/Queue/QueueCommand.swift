@@ -37,7 +37,7 @@ extension Storage {
     fileprivate func queueReport(
         of hash: SecretHash?, after cursor: WaitingCursor?, limit: Int
     ) async throws(StorageError) -> QueueReport {
-        // Reads one more than shown to find out whether there is another page.
+        // Reads one push more than is shown, to find out whether there is another page.
         let pushes = try await waitingPushes(of: hash, after: cursor, limit: limit + 1)
         var report = QueueReport(
             pushes: Array(pushes.prefix(limit)), isComplete: pushes.count <= limit, now: WallClock.system.now)

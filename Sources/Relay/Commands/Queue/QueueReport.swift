@@ -11,7 +11,7 @@ struct QueueReport: Sendable {
     /// The secret whose pushes are shown; `nil` for all.
     var secretHash: SecretHash?
     var limit = Bounds.rowsShownDefault
-    /// Total queued pushes.
+    /// The total number of queued pushes.
     var waiting = 0
     /// Whether the count stopped at its limit.
     var waitingMayBeMore = false

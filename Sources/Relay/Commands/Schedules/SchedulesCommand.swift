@@ -59,7 +59,7 @@ extension Storage {
         var found: [Schedule] = []
         var next = cursor
         repeat {
-            // Reads one more than shown to find out whether there is another page.
+            // Reads one schedule more than is shown, to find out whether there is another page.
             let page = try await schedules(after: next, limit: limit + 1)
             found += page.schedules.filter { $0.kind == .schedule }
             next = page.next

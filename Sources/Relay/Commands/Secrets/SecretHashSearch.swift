@@ -6,8 +6,7 @@ import Storage
 enum SecretHashSearch {
     /// The only hash that begins with the given digits; a complete hash is used as is.
     ///
-    /// Call it on the main thread before starting another one. Throws the exit status after printing the
-    /// reason.
+    /// Call it on the main thread before starting another thread. Throws the exit status after printing the reason.
     static func require(
         _ text: String, in scope: SecretHashScope, _ configuration: InspectionConfiguration
     ) throws(ExitStatus) -> SecretHash {

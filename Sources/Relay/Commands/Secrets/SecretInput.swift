@@ -5,8 +5,7 @@ import Storage
 enum SecretInput {
     /// The given secret, or otherwise the one typed.
     ///
-    /// Call it on the main thread before starting another one. Throws the exit status after printing the
-    /// reason.
+    /// Call it on the main thread before starting another thread. Throws the exit status after printing the reason.
     static func require(_ given: Secret?, prompt: String = "Secret: ") throws(ExitStatus) -> Secret {
         if let given { return given }
         switch TerminalPrompt.ask(prompt, isShown: false) {

@@ -6,7 +6,7 @@ import Storage
 enum SecretSubject: Sendable {
     /// All rows of a secret.
     case secret(Secret, SecretKey)
-    /// The rows of one hash.
+    /// The rows under one hash.
     case hash(SecretHash)
 
     /// The given hash, or the secret that was given or is typed; prints an error before throwing.
@@ -34,7 +34,7 @@ enum SecretSubject: Sendable {
         }
     }
 
-    /// The request to a running relay, which hashes the secret itself, with additional members.
+    /// The request, with additional members, to a running relay, which hashes the secret itself.
     func request(_ more: (inout JSON.Writer) -> Void = { _ in }) -> [UInt8] {
         var writer = JSON.Writer()
         writer.beginObject()

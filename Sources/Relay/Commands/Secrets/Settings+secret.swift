@@ -4,7 +4,7 @@ import Storage
 extension Settings {
     // MARK: Commands
 
-    /// Passing the secret itself as a flag is refused: it would show in process lists and shell histories.
+    /// Passing the secret itself as a flag is refused: it would appear in process lists and shell histories.
     static let secret = Setting(
         "RELAY_SECRET", .commands, optional: .secret, unset: "asked for on a terminal", secret: true,
         flag: "--secret",

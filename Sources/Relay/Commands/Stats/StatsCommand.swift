@@ -3,7 +3,7 @@ import Storage
 
 /// `relay stats`: counts events and pushes by day, and shows current totals.
 enum StatsCommand {
-    /// Counts, for one secret if given, and prints the result.
+    /// Counts events and pushes, only those of the given secret if there is one, and prints the result.
     static func run(
         _ configuration: InspectionConfiguration, _ options: CommandOptions, _ style: OutputStyle
     ) -> ExitStatus {

@@ -1,6 +1,6 @@
 import Storage
 
-/// The sort key of tenants; highest first.
+/// What tenants are sorted by, highest value first.
 enum TenantSort: String, CaseIterable, Sendable {
     case devices
     case waiting
@@ -42,7 +42,7 @@ struct TenantCursor: Equatable, Sendable, CustomStringConvertible {
 
     var description: String { "\(value)-\(secretHash.hex)" }
 
-    /// Whether this position comes first; equal values are ordered by hash.
+    /// Whether this position comes before another; equal values are ordered by hash.
     func isBefore(_ other: TenantCursor) -> Bool {
         value == other.value ? secretHash < other.secretHash : value > other.value
     }
@@ -50,7 +50,7 @@ struct TenantCursor: Equatable, Sendable, CustomStringConvertible {
 
 /// Finds the first tenants in one order while they are read in another; a pure value.
 ///
-/// It keeps about twice as many as it returns, however many are added.
+/// It keeps about twice as many tenants as it returns, however many are added.
 struct TenantRanking: Sendable {
     private let sort: TenantSort
     private let after: TenantCursor?
@@ -85,7 +85,7 @@ struct TenantRanking: Sendable {
     private mutating func trim() {
         let sort = sort
         kept.sort { sort.cursor(of: $0).isBefore(sort.cursor(of: $1)) }
-        // Keeps one more than shown to find out whether there is another page.
+        // Keeps one tenant more than is shown, to find out whether there is another page.
         let surplus = max(kept.count - limit - 1, 0)
         kept.removeLast(surplus)
     }

@@ -51,11 +51,11 @@ extension Storage {
 struct TenantReport: Sendable {
     let tenants: [Tenant]
     let blocked: Set<SecretHash>
-    /// Tenants in the whole database.
+    /// The number of tenants in the whole database.
     let total: Int
     let sort: TenantSort
     let limit: Int
-    /// The cursor of the next page.
+    /// The cursor for the next page.
     let next: TenantCursor?
 
     /// A table as text.
