@@ -58,7 +58,7 @@ enum MCP {
     /// How long clients may cache results that never change while the relay is running.
     static let timeToLiveMilliseconds = 3_600_000
 
-    /// The reply to a message, or the call that it asks for.
+    /// The reply to a message, or the call that the message asks for.
     static func step(_ body: [UInt8], _ headers: MCPHeaders) -> MCPStep {
         guard headers.isJSON else {
             return .reply(.refusal(.invalidRequest("Send the body as application/json.", status: 415)))

@@ -12,7 +12,7 @@ enum MCPArguments {
         return value(given, schema).object
     }
 
-    /// Whether a value stands for an argument that isn't given.
+    /// Whether a value stands for an argument that is left out.
     static func isAbsent(_ value: JSON.Value) -> Bool { value.isNull || value.string == "" }
 
     private static func value(_ given: JSON.Value, _ schema: JSON.Value) -> JSON.Value {

@@ -5,7 +5,7 @@ import JSON
 /// Source: JSON-RPC 2.0, section 5.1; modelcontextprotocol.io, "Error Codes".
 struct MCPError: Error, Sendable, Equatable {
     let code: Int
-    /// A sentence for people, without anything secret.
+    /// A sentence for people that reveals nothing secret.
     let message: String
     let status: Int
     var data: JSON.Value?
@@ -44,7 +44,7 @@ struct MCPError: Error, Sendable, Equatable {
             ])
     }
 
-    /// The relay can't carry out a call, and no other arguments would help.
+    /// The relay can't carry out a call, and different arguments wouldn't help.
     ///
     /// The code is the HTTP status that the error has on other routes, which is outside JSON-RPC's reserved range.
     init(_ error: APIError) {

@@ -185,7 +185,7 @@ struct AskedQuestion: Hashable, Sendable {
     /// The time limit for an answer, in seconds since 1970.
     let end: Int64
 
-    /// The start of a digest of what the user was shown; an answer is valid only for that.
+    /// The start of a digest of what the user was shown; an answer is valid only for that content.
     let digest: String
 
     /// The event's ID.

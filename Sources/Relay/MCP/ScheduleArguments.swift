@@ -9,7 +9,7 @@ struct ScheduleArguments: Sendable, Equatable {
 
     private static let names = ["at", "in", "every", "name"]
 
-    /// Checks the notification's arguments, and that there is one time.
+    /// Checks the notification's arguments, and that exactly one time is given.
     init(_ arguments: JSON.Object) throws(NotificationArguments.Fault) {
         let contentNames = NotificationArguments.contentProperties.members.map(\.name)
         var content = JSON.Object()
@@ -93,7 +93,7 @@ struct ScheduleArguments: Sendable, Equatable {
 struct CancelArguments: Sendable, Equatable {
     let reference: ScheduleReference
 
-    /// Checks that there is one ID or one name.
+    /// Checks that there is exactly one ID or one name, and nothing else.
     init(_ arguments: JSON.Object) throws(NotificationArguments.Fault) {
         guard arguments.members.count == 1, let member = arguments.members.first,
             let text = member.value.string
