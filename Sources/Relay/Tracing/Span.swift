@@ -4,7 +4,7 @@ import Instruments
 ///
 /// Its details are log fields, so a span can't contain anything that a log line can't.
 struct Span: Sendable {
-    /// The role of the step, with OTLP's number.
+    /// The role of the step, with its number in OTLP.
     enum Kind: Int, Sendable {
         case inside = 1
         case server

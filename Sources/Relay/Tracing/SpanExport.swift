@@ -140,7 +140,7 @@ extension JSON.Writer {
         endObject()
     }
 
-    /// A log line's field; a name that isn't OpenTelemetry's gets the relay's prefix.
+    /// Writes a log line's field as an attribute; a name that isn't OpenTelemetry's gets the relay's prefix.
     private mutating func attribute(_ field: LogField) {
         let name = field.key.description
         let key = name == "secret" ? "relay.tenant" : name.contains(".") ? name : "relay." + name

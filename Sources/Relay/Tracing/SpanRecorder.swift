@@ -5,8 +5,8 @@ import Storage
 
 /// Records the spans of one request, or of another piece of work.
 ///
-/// The spans are exported when the work is finished, if it is for a known tenant; spans that end later are exported
-/// one by one.
+/// The spans are exported when the work is finished, if the work is for a known tenant; spans that end later are
+/// exported one by one.
 final class SpanRecorder: StorageObserver {
     private struct State {
         /// Whether the work is for a known tenant: strangers must not be able to cause exports.
@@ -61,7 +61,7 @@ final class SpanRecorder: StorageObserver {
         return observer as? SpanRecorder
     }
 
-    /// Runs work on its loop, and records the storage calls of the work and of tasks that it starts.
+    /// Runs work on its loop, and records the storage calls made by the work and by tasks that it starts.
     ///
     /// Runs in its own task, because the closure of `TaskLocal.withValue` doesn't stay on the caller's executor.
     nonisolated(nonsending) func record(
@@ -95,7 +95,7 @@ final class SpanRecorder: StorageObserver {
         Begun(id: .random(), began: now, parent: state.withLock(\.parent))
     }
 
-    /// Begins a span that becomes the parent of spans until ``leave(_:_:isFailed:)`` ends it.
+    /// Begins a span that is the parent of other spans until ``leave(_:_:isFailed:)`` ends it.
     func enter() -> Begun {
         let begun = begin()
         state.withLock { $0.parent = begun.id }
@@ -140,7 +140,7 @@ final class SpanRecorder: StorageObserver {
             ended: now, details: details, links: links, isFailed: isFailed)
         let (spans, lost) = state.withLock { state in
             state.isFinished = true
-            // Not earlier, so that only exported traces count toward the limit.
+            // Checked only now, so that only exported traces count toward the limit.
             state.isExported = state.isKnown && tracer.takesOne()
             defer { state.spans = [] }
             return state.isExported ? ([own] + state.spans, state.lost) : ([], 0)

@@ -9,7 +9,7 @@ import Storage
 ///
 /// No tracer exists while tracing is off.
 final class Tracer: Sendable {
-    /// Where spans are exported, and how many.
+    /// Where and how spans are exported.
     struct Options: Sendable {
         /// The collector's URL for OTLP over HTTP.
         var url: WebAddress
@@ -19,9 +19,9 @@ final class Tracer: Sendable {
         var ratio: Double
         /// OpenTelemetry's name for the database system.
         var database = "sqlite"
-        /// The hosts of APNs' production and sandbox.
+        /// The APNs hosts for production and sandbox.
         var apnsHosts = (production: "", sandbox: "")
-        /// How long spans are collected for an export.
+        /// How long spans are collected before an export.
         var gatherTime = Bounds.spanGatherTime
         /// The delays after a failed export.
         var backOff = Bounds.spanBackOff
@@ -79,7 +79,7 @@ final class Tracer: Sendable {
     /// A recorder for work that isn't a sender's request; `nil` if it isn't traced.
     ///
     /// - Parameters:
-    ///   - origin: The traced request that it follows from, if there was one.
+    ///   - origin: The traced request that the work follows from, if there was one.
     ///   - continues: Whether the work belongs to that request's trace, rather than to a new trace linked to it.
     func recorder(from origin: TraceContext? = nil, continues: Bool = false) -> SpanRecorder? {
         if continues {
@@ -99,7 +99,7 @@ final class Tracer: Sendable {
 
     /// Where the span that stored a queued push is in its trace; `nil` if the push isn't traced.
     ///
-    /// The trace's ID is the push's, so that every relay's attempts are in one trace without a column for it.
+    /// The trace's ID is the push's, so that every relay's attempts are in one trace without a column for the trace.
     func place(ofPush id: String) -> TraceContext? {
         guard let trace = TraceContext.TraceID(uuid: id), let span = trace.spanID, samples(trace) else {
             return nil
