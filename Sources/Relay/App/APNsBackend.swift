@@ -1,7 +1,7 @@
 import APNs
 import Network
 
-/// The process's APNs side: the apps with their keys, trusted certificates, and clients on each loop.
+/// What the process needs for APNs: the apps with their keys, trusted certificates, and clients on each loop.
 final class APNsBackend: Sendable {
     private let servers: APNsServers
     private let tls: TLSClientContext
@@ -36,7 +36,7 @@ final class APNsBackend: Sendable {
         return apps.keys.allSatisfy { (try? $0.tokens.token(at: now)) != nil } ? nil : "SigningFailed"
     }
 
-    /// Creates the clients of one loop, on that loop, with its share of the connections to each server.
+    /// Creates the clients for one loop, on that loop, with the loop's share of the connections to each server.
     func clients(on loop: EventLoop, loops: Int, waitingMax: Int) -> LoopClients {
         var settings = ClientSettings()
         settings.connectionsMax = max(1, (servers.connectionsMax + loops - 1) / loops)
@@ -58,7 +58,7 @@ final class APNsBackend: Sendable {
 
 /// The clients of one loop: one per key and environment, created on first use.
 ///
-/// APNs binds a connection to team and key at its first push. Confined to the loop.
+/// APNs binds a connection to a team and a key at its first push. The clients are confined to the loop.
 final class LoopClients: PushSenders {
     private let make: (AppKey, Environment) -> Client
     private var clients: [APNsHealth.Destination: Client] = [:]
@@ -66,10 +66,10 @@ final class LoopClients: PushSenders {
     private var last: Client?
     /// The last client's destination, kept separately so that a comparison copies neither.
     private var lastDestination: APNsHealth.Destination?
-    /// Clients of removed keys, until APNs has responded to their pushes.
+    /// Clients for removed keys, until APNs has responded to their pushes.
     private var leaving: [ObjectIdentifier: Client] = [:]
 
-    /// No clients yet.
+    /// Starts without clients.
     init(_ make: @escaping (AppKey, Environment) -> Client) {
         self.make = make
     }
@@ -83,7 +83,7 @@ final class LoopClients: PushSenders {
         return client
     }
 
-    /// Keeps the clients of these keys; lets the others finish their pushes and then ends them.
+    /// Keeps the clients for these keys; lets the others finish their pushes and then ends them.
     func keep(_ keys: [AppKey], on loop: EventLoop) {
         (last, lastDestination) = (nil, nil)
         for (destination, client) in clients where !keys.contains(where: { $0 === destination.key }) {
@@ -116,7 +116,7 @@ final class LoopClients: PushSenders {
 extension Client: PushSender {}
 
 extension Log {
-    /// Logs an event of a connection to APNs.
+    /// Logs an event on a connection to APNs.
     fileprivate func note(_ event: ClientConnectionEvent, _ environment: Environment, keyID: String) {
         let destination = [LogField.note("environment", environment.rawValue), .note("key", keyID)]
         switch event {

@@ -2,7 +2,7 @@ import HTTPServer
 import Network
 import Storage
 
-/// The admin listener: `/metrics`, health probes, the console, and requests of commands that change data.
+/// The admin listener: `/metrics`, health probes, the console, and requests from commands that change data.
 ///
 /// It has its own address and thread, because its information is only for the relay's operator.
 struct AdminServer: Sendable {
@@ -28,7 +28,8 @@ struct AdminServer: Sendable {
 
     /// The address to listen on.
     ///
-    /// If another program uses the default address, this is ``ListenAddress/off``: the relay works without it.
+    /// If another program uses the default address, this is ``ListenAddress/off``: the relay works without the
+    /// listener.
     static func available(_ listen: ListenAddress) throws(StartError) -> ListenAddress {
         do throws(NetworkError) {
             if let path = listen.unixPath { try Listener.checkFree(unixPath: path) }

@@ -7,7 +7,7 @@ import WebPush
 
 /// Assembles the program, runs it, and shuts it down in the right order.
 ///
-/// The only place that knows every part.
+/// Only this type depends on every part.
 struct Application {
     private let configuration: ServeConfiguration
     private let log: Log

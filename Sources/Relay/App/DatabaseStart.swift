@@ -52,7 +52,7 @@ struct DatabaseStart: Sendable {
 }
 
 extension Duration {
-    /// Rounded to whole milliseconds, at least one.
+    /// Rounded down to whole milliseconds, at least one.
     fileprivate var wholeMilliseconds: Duration {
         .milliseconds(max(1, Int64(self / .milliseconds(1))))
     }

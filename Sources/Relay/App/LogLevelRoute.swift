@@ -1,7 +1,7 @@
 import HTTPServer
 import JSON
 
-/// `GET` and `PUT /v1/log-level` on the admin listener: shows and sets the log level until the relay restarts.
+/// `GET` and `PUT /v1/log-level` on the admin listener: shows the log level, or sets it until the relay restarts.
 struct LogLevelRoute: Sendable {
     let log: Log
     let access: AdminGuard

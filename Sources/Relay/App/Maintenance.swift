@@ -2,8 +2,7 @@ import Network
 import Programs
 import Storage
 
-/// Removes expired data: old delivery log rows, receipts, history items, replies, devices and agents' last
-/// uses.
+/// Removes expired data: delivery log rows, receipts, history items, replies, tokens, devices, and agents' last uses.
 struct Maintenance: Sendable {
     let storage: any PruningStorage
     let log: Log
@@ -23,8 +22,8 @@ struct Maintenance: Sendable {
     /// Runs rounds until its task is cancelled.
     ///
     /// The first round comes after a pause, to keep startup fast. After the clock was set forward, one round is
-    /// skipped, so that a wrong clock removes nothing if it is corrected before the next. A round that wasn't finished
-    /// in time is followed by the next without a pause.
+    /// skipped, so that a wrong clock removes nothing if it is corrected before the next one. A round that wasn't
+    /// finished in time is followed by the next without a pause.
     func run() async {
         var watch = ClockWatch()
         _ = watch.step(to: clock.now, at: monotonic())
@@ -36,7 +35,7 @@ struct Maintenance: Sendable {
                 let step = watch.step(to: clock.now, at: monotonic())
                 if max(step, .zero - step) >= Bounds.clockSkewMax { devices?.noteClockStep() }
                 guard step < Bounds.clockSkewMax else { continue }
-                // First, since the tables may take all of the round's time.
+                // Devices come first, since the tables may take all of the round's time.
                 try await devices?.round(pause: pause)
                 isFinished = try await round()
             }

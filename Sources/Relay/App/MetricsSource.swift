@@ -11,7 +11,7 @@ struct MetricsSource: Sendable {
         let clients: LoopBound<LoopClients>
     }
 
-    /// At least one.
+    /// The loops, at least one.
     let loops: [Loop]
     let shared: Services
     let ledger: ConnectionLedger
@@ -22,7 +22,7 @@ struct MetricsSource: Sendable {
     var reportDeadline = Bounds.loopReportDeadline
     var readinessDeadline = Bounds.scrapeReadinessDeadline
 
-    /// Collects everything; `nil` if a loop doesn't respond, because totals without it would decrease.
+    /// Collects everything; `nil` if a loop doesn't respond, because totals without its counts would decrease.
     ///
     /// - Parameter checksReadiness: Whether to run the checks of `/ready`, the only part that uses the database.
     func snapshot(checksReadiness: Bool = true) async -> MetricsSnapshot? {

@@ -84,7 +84,7 @@ struct ServerGroup {
         }
     }
 
-    /// The source of metrics, after startup.
+    /// The source of metrics; `nil` before startup.
     func metrics(
         _ configuration: ServerConfiguration, tls: TLSServerContext?, shared: Services, database: String
     ) -> MetricsSource? {
@@ -95,7 +95,7 @@ struct ServerGroup {
             database: database)
     }
 
-    /// Replaces the apps on every loop; clients of removed keys finish their pushes.
+    /// Replaces the apps on every loop; clients for removed keys finish their pushes.
     func use(_ apps: Apps) async {
         for (clients, services) in zip(clients, services) {
             await clients.loop.run { loop in
@@ -121,7 +121,7 @@ struct ServerGroup {
                 group.addTask { await worker.loop.run { _ in await worker.value.stop(within: deadline) } }
             }
         }
-        // The responses to their events didn't wait for these pushes; cutting the pushes off would send them again.
+        // The events behind these pushes were answered without waiting; pushes that are cut off would be sent again.
         let left = max(end.since(MonotonicTime.current), Bounds.apnsClosingDeadline)
         await withTaskGroup { group in
             for clients in clients {

@@ -3,12 +3,12 @@ import Programs
 import Storage
 import WebPush
 
-/// The process's side of Web Push: its keys, and the senders on each loop.
+/// What the process needs for Web Push: its keys, and the senders on each loop.
 struct WebPushBackend: Sendable {
     let keys: WebPushKeys
     private let settings: SenderSettings
 
-    /// Reads the database's key, or creates it if none is configured.
+    /// Reads the key in the database, or creates one if none is configured.
     init(
         _ configuration: WebPushConfiguration, storage: any KeyStorage, hasher: SecretHasher,
         at now: EpochMilliseconds
@@ -31,7 +31,7 @@ struct WebPushBackend: Sendable {
         settings = configuration.senderSettings
     }
 
-    /// Creates the sender of a loop, on that loop.
+    /// Creates the sender for a loop, on that loop.
     func sender(on loop: EventLoop) -> Sender {
         Sender(tokens: keys.tokens, hosts: keys.hosts, on: loop, settings: settings)
     }
