@@ -15,7 +15,7 @@ struct Apps: Sendable {
     /// The keys of all apps, without duplicates.
     let keys: [AppKey]
 
-    /// One app with any bundle ID of its team; `bundleIDs` limits which may register.
+    /// One app for any bundle ID of its team; `bundleIDs` limits which may register.
     init(single app: PushApp, defaultBundleID: Topic? = nil, bundleIDs: Set<Topic>? = nil) {
         byBundleID = [:]
         other = app
@@ -41,10 +41,10 @@ struct Apps: Sendable {
         Set((bundleIDs ?? []).map(\.text) + [defaultBundleID?.text].compactMap(\.self))
     }
 
-    /// The app of a bundle ID; `nil` if the relay doesn't push to it.
+    /// The app with this bundle ID; `nil` if the relay doesn't push to it.
     subscript(bundleID: String) -> PushApp? { byBundleID[bundleID] ?? other }
 
-    /// The key of a bundle ID's app; `nil` if the relay doesn't push to it.
+    /// The key for the app with this bundle ID; `nil` if the relay doesn't push to it.
     func key(of bundleID: String) -> AppKey? { byBundleID[bundleID]?.key ?? other?.key }
 
     /// The environments of a key's apps.
@@ -52,13 +52,13 @@ struct Apps: Sendable {
         apps(of: key).reduce(into: []) { $0.formUnion($1.environments) }
     }
 
-    /// The configured bundle IDs of a key in an environment, in alphabetical order.
+    /// The configured bundle IDs for a key in an environment, in alphabetical order.
     func topics(of key: AppKey, in environment: Environment) -> [Topic] {
         bundleIDs(of: key).filter { self[$0]?.environments.contains(environment) == true }
             .compactMap(Topic.init)
     }
 
-    /// The configured bundle IDs of a key, in alphabetical order.
+    /// The configured bundle IDs for a key, in alphabetical order.
     func bundleIDs(of key: AppKey) -> [String] {
         configuredBundleIDs.filter { self.key(of: $0) === key }.sorted()
     }

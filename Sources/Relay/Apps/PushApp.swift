@@ -3,7 +3,7 @@ import Storage
 
 /// An APNs signing key and its team, the unit of connections and provider tokens.
 ///
-/// There is one object per key in the process, so that its apps share both.
+/// There is one object per key in the process, so that the key's apps share its connections and tokens.
 final class AppKey: Sendable {
     /// The key's provider tokens.
     let tokens: ProviderTokenSource
@@ -30,7 +30,7 @@ final class AppKey: Sendable {
 
 /// The common parts of all pushes for an app.
 ///
-/// A class, so that each push can look it up without copying.
+/// It is a class, so that each push can look it up without copying.
 final class PushApp: Sendable {
     /// The key that signs its pushes.
     let key: AppKey
@@ -39,7 +39,7 @@ final class PushApp: Sendable {
     /// Sound and time to live.
     let push: PushSettings
 
-    /// An app from its parts; in both environments unless specified.
+    /// Creates an app, in both environments unless specified.
     init(
         key: AppKey, environments: Set<Environment> = Set(Environment.allCases),
         push: PushSettings = PushSettings()

@@ -3,7 +3,7 @@ import Storage
 
 /// The settings that requests are checked against.
 struct RequestRules: Sendable {
-    /// Minimum length in bytes of a secret without devices.
+    /// The minimum length, in bytes, of a secret without devices.
     var secretBytesMin = 16
     /// The app for registrations that don't name one.
     var defaultBundleID: Topic?

@@ -4,7 +4,7 @@ import WebPush
 
 /// The key that relays without `RELAY_VAPID_PRIVATE_KEY` create at their first startup and share through the database.
 ///
-/// Each pepper has its own copy, encrypted with it, so that the key survives a change of pepper.
+/// There is a copy for each pepper, encrypted with that pepper, so that the key survives a change of pepper.
 struct SharedVAPIDKey {
     private static let purpose = "apn-relay VAPID key 1"
     private static let plainName = "webpush plain"
@@ -22,11 +22,11 @@ struct SharedVAPIDKey {
     /// Loads the key, or creates it if there is none; `nil` if the stored one can't be read.
     func load(at now: EpochMilliseconds) async throws(StorageError) -> VAPIDKey? {
         guard let found = try await find() else {
-            // Another relay may be faster.
+            // Another relay may store a key first.
             return try await storage.relayKey(names[0], orStoring: text(VAPIDKey()), at: now).flatMap(key)
         }
         guard let key = key(found.text) else { return nil }
-        // The copy for a new pepper; if storing it fails, the next start tries again.
+        // Stores the copy for a new pepper; if this fails, the next start tries again.
         if found.name != names[0] {
             _ = try? await storage.relayKey(names[0], orStoring: text(key), at: now)
         }

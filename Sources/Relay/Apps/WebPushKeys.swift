@@ -4,7 +4,7 @@ import Programs
 import Storage
 import WebPush
 
-/// The relay's side of Web Push that all loops share: keys, tokens, and which push services it sends to.
+/// What all loops share for Web Push: keys, tokens, and the push services that the relay sends to.
 final class WebPushKeys: Sendable {
     /// The key that pages subscribe with.
     let current: VAPIDKey
@@ -27,10 +27,10 @@ final class WebPushKeys: Sendable {
             of: Array("apn-relay topic 1".utf8), key: Array(current.privateKeyText.utf8))
     }
 
-    /// Whether there are keys of older subscriptions.
+    /// Whether there are keys for older subscriptions.
     var areSeveral: Bool { byID.count > 1 }
 
-    /// The key with an ID; `nil` if the relay no longer has it.
+    /// The key with this ID; `nil` if the relay no longer has it.
     subscript(keyID: String) -> VAPIDKey? { byID[keyID] }
 
     /// The topic for a tenant's collapse ID; services can neither read it nor compare two tenants' topics.
