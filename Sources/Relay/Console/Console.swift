@@ -3,11 +3,11 @@ import PageFiles
 import Programs
 import Storage
 
-/// The operator's console: the page of clients/console at `/` of the admin listener, and the page's data as JSON.
+/// The operator's console: the page from clients/console at `/` of the admin listener, and the page's data as JSON.
 ///
 /// The page itself contains no secrets and needs no token; the JSON needs `RELAY_ADMIN_TOKEN`, like the metrics.
 struct Console: Sendable {
-    /// The paths of its JSON.
+    /// The paths of the console's JSON.
     enum Path: String, CaseIterable {
         case overview = "/v1/admin/overview"
         case apps = "/v1/admin/apps"
@@ -18,7 +18,7 @@ struct Console: Sendable {
         case queue = "/v1/admin/queue"
     }
 
-    /// Who may read it.
+    /// Who may use the console.
     let access: AdminGuard
     /// Collects the metrics, with or without the checks of `/ready`; `nil` if a loop doesn't respond.
     let snapshot: @Sendable (_ checksReadiness: Bool) async -> MetricsSnapshot?
@@ -28,7 +28,7 @@ struct Console: Sendable {
     let webPushKey: String?
     let settings: ConsoleSettings
     let storage: any Storage
-    /// The last hour.
+    /// The counts of the last hour.
     let history = ConsoleHistory()
 
     /// Allows nothing from other origins, no inline code, and no text that becomes HTML.

@@ -5,9 +5,9 @@ import Storage
 
 /// One interval of the console's charts: its counts, and the state at its end.
 struct ConsoleSample: Sendable, Equatable {
-    /// Its number since the relay's start, without gaps.
+    /// The interval's number, counted without gaps since the relay's start.
     let number: Int
-    /// When it ended.
+    /// When the interval ended.
     let time: EpochMilliseconds
     let counts: ConsoleCounts
     let waiting: Int
@@ -25,7 +25,7 @@ struct ConsoleSample: Sendable, Equatable {
         pushesInFlight = snapshot.loops.pushesInFlight
     }
 
-    /// Writes it as an object.
+    /// Writes the sample as an object.
     func write(to writer: inout JSON.Writer) {
         writer.beginObject()
         writer.member("number", number)
@@ -44,7 +44,7 @@ extension MetricsSnapshot {
     var queueAge: EpochMilliseconds { queue.oldestDue.map { max(0, time - $0) } ?? 0 }
 }
 
-/// Keeps the last hour of the relay's counters in memory, so that the console can draw it when it is opened.
+/// Keeps the last hour of the relay's counters in memory, so that the console can draw them when it is opened.
 final class ConsoleHistory: Sendable {
     private struct State: Sendable {
         /// Oldest first.

@@ -18,7 +18,7 @@ struct ConsoleOverview: Sendable {
         writer.member("database", snapshot.database)
         writer.member("interval", Bounds.consoleInterval.inMilliseconds)
         if let process = snapshot.process {
-            // Also shows the page that the relay restarted and so renumbered its samples.
+            // Also lets the page detect that the relay restarted and so renumbered its samples.
             writer.member("startedAt", Int64(process.startNanoseconds / 1_000_000))
             writer.member("memory", process.residentBytes)
             writer.member("openFiles", process.openFiles)

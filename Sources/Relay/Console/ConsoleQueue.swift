@@ -11,12 +11,12 @@ struct ConsoleQueue: Sendable {
     ///
     /// - Parameters:
     ///   - cursor: The last push of the previous page.
-    ///   - scheduleCursor: The last schedule of the previous page; schedules are in the order of their hashes.
+    ///   - scheduleCursor: The last schedule of the previous page; schedules are ordered by their secrets' hashes.
     func page(
         after cursor: WaitingCursor?, schedulesAfter scheduleCursor: ScheduleCursor?
     ) async throws(StorageError) -> [UInt8] {
         let limit = Bounds.consoleRowsMax
-        // Reads one more than shown to find out whether there is another page.
+        // Reads one push more than is shown, to find out whether there is another page.
         let pushes = try await storage.waitingPushes(of: nil, after: cursor, limit: limit + 1)
         let nextDue = try await storage.nextScheduleDue(at: snapshot.time)
         let schedules = try await storage.schedules(after: scheduleCursor, limit: limit)

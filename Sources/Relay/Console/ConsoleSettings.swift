@@ -4,7 +4,7 @@ import Programs
 /// `GET /v1/admin/settings`: the configuration in force; for secrets, only whether they are set.
 struct ConsoleSettings: Sendable {
     let settings: [SettingInForce]
-    /// The database without its password, as in the log, instead of its URL.
+    /// The database's location without the password, as in the log; shown instead of its URL.
     let database: String
 
     /// One JSON object.

@@ -157,7 +157,7 @@ struct ConsoleError: Error, Equatable {
         self.sentence = sentence
     }
 
-    /// A call to the database failed.
+    /// The error for a failed call to the database.
     init(_ error: StorageError) {
         let known = APIError(error)
         self.init(known.code.status, known.sentence)

@@ -97,7 +97,7 @@ struct ConsoleTrace: Sendable {
         ) { $1 }
         let waiting = Dictionary(finding.waiting.map { ($0.id.lowercased(), $0) }) { $1 }
         let ended = Dictionary(finding.ended.map { ($0.id.lowercased(), $0) }) { $1 }
-        // Pushes without an ID were never made: they were muted, or refused before.
+        // Pushes without an ID were never made: they were muted, or refused beforehand.
         let unmade = finding.responded.filter { $0.pushID == nil }
         let ids = Set(responded.keys).union(waiting.keys).union(ended.keys)
         writer.list("pushes", ids.sorted(by: >)) { id, writer in
