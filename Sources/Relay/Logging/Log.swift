@@ -23,7 +23,7 @@ final class Log: Sendable {
         set { levelIndex.store(Self.index(of: newValue), ordering: .relaxed) }
     }
 
-    /// The index of the level.
+    /// The level's index among all levels.
     private let levelIndex: Atomic<Int>
 
     private static func index(of level: LogLevel) -> Int { LogLevel.allCases.firstIndex(of: level) ?? 0 }
@@ -82,7 +82,7 @@ final class Log: Sendable {
         if verdict?.hasLine != false { self(level, "request", fields()) }
     }
 
-    /// Lines dropped because the buffer was full.
+    /// The number of lines dropped because the buffer was full.
     var droppedLines: UInt64 { waiting.withLock(\.droppedInAll) }
 
     /// Writes the buffered lines and ends the thread; later events are dropped.

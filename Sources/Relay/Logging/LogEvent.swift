@@ -67,7 +67,7 @@ extension LogField {
     /// The ID of the request's trace, as in `traceparent`.
     static func trace(_ id: TraceContext.TraceID) -> LogField { LogField("trace", .text(id.text)) }
 
-    /// Method and route as in the routing table, never the path that was sent.
+    /// The method and the route as in the routing table, never the path that was sent.
     static func route(_ route: RouteName) -> LogField { LogField("route", .text(route.rawValue)) }
 
     /// The response's HTTP status.
@@ -100,7 +100,7 @@ extension LogField {
     /// A count, such as `devices`, `sent` or `failed`.
     static func count(_ key: StaticString, _ count: Int) -> LogField { LogField(key, .integer(count)) }
 
-    /// APNs' identifier of a push.
+    /// APNs' identifier for a push.
     static func apnsID(_ id: String) -> LogField { LogField("apns_id", .text(id)) }
 
     /// The reason for a failure, such as APNs' reasons.

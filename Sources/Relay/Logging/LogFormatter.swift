@@ -4,7 +4,7 @@ import Storage
 
 /// Formats events as lines.
 ///
-/// A pure function of the event.
+/// Its output depends only on the event.
 struct LogFormatter: Sendable {
     /// The output format.
     let format: LogFormat
@@ -67,7 +67,7 @@ struct LogFormatter: Sendable {
         while bytes.last == UInt8(ascii: " ") { bytes.removeLast() }
     }
 
-    /// Appends a value: as it is if it is one plain word, otherwise quoted and escaped.
+    /// Appends a value: unchanged if it is one plain word, otherwise quoted and escaped.
     ///
     /// This keeps an event on one line and its parts distinguishable.
     private static func appendText(_ text: String, to bytes: inout [UInt8]) {
@@ -104,7 +104,7 @@ struct LogFormatter: Sendable {
 
     // MARK: Colour
 
-    /// Select Graphic Rendition codes of ECMA-48.
+    /// Select Graphic Rendition codes from ECMA-48.
     private enum Style: String {
         case faint = "2"
         case bold = "1"

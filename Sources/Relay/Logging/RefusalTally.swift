@@ -3,10 +3,9 @@ import Storage
 
 /// Decides which refusals get their own log line and counts the rest, so that a flood can't fill the disk.
 ///
-/// A pure value. Time is divided into intervals; the first starts with the first refusal. In each interval
-/// every kind gets ``Bounds/refusalLinesPerKind`` lines, and all kinds together ``Bounds/refusalLinesMax``. The
-/// rest goes into its kind's ``Summary`` at the end of the interval. Kinds come from closed sets, so memory is
-/// bounded.
+/// It is a pure value. Time is divided into intervals; the first starts with the first refusal. In each interval every
+/// kind gets ``Bounds/refusalLinesPerKind`` lines, and all kinds together ``Bounds/refusalLinesMax``. The rest are
+/// counted in their kind's ``Summary`` at the end of the interval. Kinds come from closed sets, so memory is bounded.
 struct RefusalTally: Sendable {
     /// The common properties of refusals summarised in one line.
     struct Kind: Hashable, Sendable {
@@ -28,7 +27,7 @@ struct RefusalTally: Sendable {
     /// What to do with one refusal.
     struct Verdict: Sendable, Equatable {
         let hasLine: Bool
-        /// Whether it starts an interval whose end must be scheduled.
+        /// Whether the refusal starts an interval whose end must be scheduled.
         let beginsInterval: Bool
     }
 
@@ -58,7 +57,7 @@ struct RefusalTally: Sendable {
         return Verdict(hasLine: hasLine, beginsInterval: beginsInterval)
     }
 
-    /// Ends the interval and returns its summaries, by route and code.
+    /// Ends the interval and returns its summaries, sorted by route and code.
     mutating func end() -> [Summary] {
         let since = since ?? 0
         let summaries = counts.compactMap { kind, count in
@@ -75,7 +74,7 @@ extension RefusalTally.Kind {
 }
 
 extension LogEvent {
-    /// The line of a summary.
+    /// The line for a summary.
     init(_ summary: RefusalTally.Summary, at now: EpochMilliseconds) {
         self.init(
             time: now, level: summary.level, name: "request.summary",

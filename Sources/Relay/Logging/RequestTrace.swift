@@ -1,4 +1,4 @@
-/// Details for a request's log line in addition to route, status and duration, collected while it is handled.
+/// Details for a request's log line in addition to route, status and duration, collected while the request is handled.
 struct RequestTrace {
     private(set) var fields: [LogField] = []
     /// Whether a successful request isn't worth a log line at info level.
