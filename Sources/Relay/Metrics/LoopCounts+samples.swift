@@ -59,7 +59,7 @@ extension LoopCounts {
         zip(LimitKind.allCases, limits).map { Metric.Sample([$0.rawValue], $1) }
     }
 
-    /// The reason label of a success.
+    /// The reason label for a success.
     static let noReason = "none"
 
     /// Whether pushes by Web Push are counted.

@@ -1,6 +1,6 @@
 import APNs
 
-/// The allowed reasons of a GOAWAY: APNs' reasons and HTTP/2 error codes.
+/// The reasons for a GOAWAY that may be label values: APNs' reasons and HTTP/2 error codes.
 enum GoAwayReasons {
     /// The reason, or ``KnownReasons/other``.
     static func known(_ word: String) -> String {

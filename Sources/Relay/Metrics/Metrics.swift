@@ -37,7 +37,7 @@ enum Metrics {
                 + "operator can fix, otherwise 0."
         ) { snapshot in
             let names = snapshot.loops.counts.apps
-            // Apps above the limit share a name.
+            // Apps beyond the limit on labels share one name.
             let faults = Dictionary(
                 snapshot.apnsStandings.map { standing in
                     let name = names.names[names.number(of: standing.bundleID)]

@@ -2,7 +2,7 @@ import APNs
 import Programs
 import Storage
 
-/// The data of all metrics at one moment.
+/// The data for all metrics at one moment.
 struct MetricsSnapshot: Sendable {
     /// All loops' counters and gauges.
     var loops = LoopReport()
@@ -17,7 +17,7 @@ struct MetricsSnapshot: Sendable {
     var devicesMax: Int?
     var devicesExpired: UInt64 = 0
     var secretLocksRemoved: UInt64 = 0
-    /// Expired rows that were removed.
+    /// The numbers of expired rows that were removed.
     var rowsPruned: [ExpiringTable: UInt64] = [:]
     /// When the oldest remaining rows expired.
     var oldestExpired: [ExpiringTable: EpochMilliseconds] = [:]
@@ -70,14 +70,14 @@ struct APNsGroup: Hashable, Sendable {
     let teamID: String
     let keyID: String
 
-    /// The group of a key in an environment.
+    /// The group for a key in an environment.
     init(_ destination: APNsHealth.Destination) {
         environment = destination.environment
         teamID = destination.key.teamID
         keyID = destination.key.keyID
     }
 
-    /// Its label values.
+    /// The group's label values.
     var labels: [String] { [environment.rawValue, teamID, keyID] }
 }
 

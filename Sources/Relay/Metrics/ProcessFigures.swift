@@ -56,7 +56,7 @@ struct ProcessFigures: Sendable, Equatable {
         defer { closedir(directory) }
         var count = 0
         while readdir(directory) != nil { count += 1 }
-        // Excludes the two entries of every directory and the descriptor used to read it.
+        // Excludes the two entries that every directory has, and the descriptor used to read this one.
         return max(0, count - 3)
     }
 }
