@@ -4,9 +4,9 @@ import Storage
 
 /// Creates and verifies registration challenge codes; knowing one proves that the client receives the device's pushes.
 ///
-/// A code consists of its expiry, in seconds since 1970, and a MAC (HMAC-SHA-256, cut to 128 bits) of the
-/// expiry and the subject. The MAC's key is derived from the pepper, so nothing is stored, and relays with the
-/// same pepper accept each other's codes.
+/// A code consists of its expiry, in seconds since 1970, and a MAC (HMAC-SHA-256, truncated to 128 bits) of the expiry
+/// and the subject. The MAC's key is derived from the pepper, so nothing is stored, and relays with the same pepper
+/// accept each other's codes.
 struct ChallengeCodes: Sendable {
     /// What a code permits: registering an app's device in one environment under a secret.
     struct Subject: Sendable {
@@ -21,7 +21,7 @@ struct ChallengeCodes: Sendable {
     private static let timeCount = 8
     private static let macCount = 32
 
-    /// The key for new codes comes first; the other belongs to a pepper that is being changed.
+    /// The key for new codes comes first; the other one is for the second pepper while the pepper is being changed.
     private let keys: [Secret]
 
     /// Codes with keys from a hasher's peppers; `nil` without a pepper.

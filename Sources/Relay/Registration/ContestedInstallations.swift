@@ -3,8 +3,8 @@ import Storage
 
 /// Detects devices that keep taking one installation's registration from each other.
 ///
-/// A backup restored on a second phone gives both the same `deviceID`, and then each gets pushes only until
-/// the other registers. A new token replaces an old one for good, so a token that returns tells the cases apart.
+/// A backup restored on a second phone gives both the same `deviceID`, and then each gets pushes only until the other
+/// registers. A new token replaces an old one for good, so a token that comes back tells the two cases apart.
 final class ContestedInstallations: Sendable {
     private struct Name: Hashable {
         let secret: SecretHash
@@ -15,13 +15,13 @@ final class ContestedInstallations: Sendable {
         /// Hashes of the tokens, to save memory.
         let from: Int
         let to: Int
-        /// When it was last reported as contested.
+        /// When the installation was last reported as contested.
         var notedAt: MonotonicTime?
     }
 
     private let changes = Lock<[Name: Change]>([:])
 
-    /// Records that a token replaced an installation's; true if the installation should be reported as contested.
+    /// Records that a token replaced an installation's old one; true if that should be reported.
     func replaced(
         _ old: String, by new: String, of installation: String, under key: SecretKey, at now: MonotonicTime
     ) -> Bool {
@@ -29,7 +29,7 @@ final class ContestedInstallations: Sendable {
         let (from, to) = (old.hashValue, new.hashValue)
         return changes.withLock { changes in
             let last = changes[name]
-            // Forgetting all only delays a report.
+            // Forgetting all changes only delays a report.
             if last == nil, changes.count >= Bounds.installationChangesMax { changes = [:] }
             let isContested = last.map { $0.from == to && $0.to == from } ?? false
             let isQuiet =

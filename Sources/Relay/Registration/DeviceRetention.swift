@@ -22,7 +22,7 @@ final class DeviceRetention: Sendable {
     private let lifetime: Duration?
     private let state = Lock(State())
 
-    /// Creates the retention of a relay that starts now.
+    /// Creates the retention for a relay that is starting now.
     init(storage: any RegistrationStorage, log: Log, clock: WallClock, lifetime: Duration?) {
         self.storage = storage
         self.log = log
@@ -67,7 +67,7 @@ final class DeviceRetention: Sendable {
         }
     }
 
-    /// True once devices and locks have both been walked to the end; the next step starts over.
+    /// Takes a step of the walk; true once it has passed all devices and locks, and the next step starts over.
     private func step() async throws(StorageError) -> Bool {
         let (device, lock) = state.withLock { ($0.device, $0.lock) }
         let rows = Bounds.deviceUpkeepRowsPerStep
