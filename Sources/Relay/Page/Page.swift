@@ -22,7 +22,7 @@ struct Page: Sendable {
         self.handlers = handlers
     }
 
-    /// Adds the last slash, without which the page's addresses would be relative to another folder.
+    /// Adds the final slash, without which the page's addresses would be relative to another folder.
     ///
     /// The location is relative, because a proxy may serve the relay below another path.
     @Sendable private static func redirect(_: Request) -> Response {

@@ -2,7 +2,7 @@ import HTTPServer
 import PageFiles
 import Storage
 
-/// What browsers may do with the files of a page.
+/// What browsers may do with a page's files.
 struct PagePolicy: Sendable {
     /// The value of `Content-Security-Policy`.
     let content: String
@@ -16,7 +16,7 @@ struct PagePolicy: Sendable {
         permissions: "camera=(self)")
 }
 
-/// A file of a page as HTTP serves it: plain or compressed, or unchanged since the client read it.
+/// A page's file as HTTP serves it: plain, compressed, or reported as unchanged if the client already has it.
 struct PageResource: Sendable {
     private static let types: [Substring: String] = [
         "css": "text/css; charset=utf-8", "html": "text/html; charset=utf-8",
