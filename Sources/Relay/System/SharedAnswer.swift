@@ -13,7 +13,7 @@ final class SharedAnswer<Value: Sendable>: Sendable {
 
     /// The last answer if it is younger than `lifetime`, otherwise a new one.
     ///
-    /// - Parameter find: Finds the answer; never runs twice at once. It must terminate, because all callers
+    /// - Parameter find: Finds the answer; never runs more than once at a time. It must terminate, because all callers
     ///   wait for it.
     func value(
         at now: MonotonicTime, lifetime: Duration, _ find: () async -> Value
