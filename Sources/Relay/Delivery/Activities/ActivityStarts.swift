@@ -32,7 +32,7 @@ final class ActivityStarts: Sendable {
         }
     }
 
-    /// Forgets the last start of a device, because its push failed.
+    /// Forgets the last start on a device, because its push failed.
     func giveBack(_ device: Device) {
         times.withLock { _ = $0[Self.key(of: device)]?.popLast() }
     }

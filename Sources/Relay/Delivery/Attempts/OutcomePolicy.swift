@@ -18,7 +18,7 @@ enum OutcomePolicy {
         var cause: Cause
         /// The minimum delay that APNs asked for, in seconds.
         var after: Int?
-        /// Who must fix the cause, if someone must.
+        /// Who must fix the cause, if anyone must.
         var fault: Fault?
 
         /// Why APNs didn't accept the push.

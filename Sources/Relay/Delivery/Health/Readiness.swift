@@ -2,15 +2,15 @@ import Storage
 
 /// The results of `/ready`'s checks; `nil` means no fault.
 struct Readiness: Sendable, Equatable {
-    /// The database's fault in one word.
+    /// The fault with the database, in one word.
     var storage: String?
     /// Why the database can't be written to, in one word.
     var write: String?
     /// The fault with the APNs credentials: a reason from APNs or from the relay.
     var apns: String?
-    /// The queue's fault in one word.
+    /// The fault with the queue, in one word.
     var queue: String?
-    /// The clock's fault in one word.
+    /// The fault with the clock, in one word.
     var clock: String?
 
     /// The database doesn't respond.

@@ -106,7 +106,7 @@ extension AgentUse {
         case connected, recent, idle
     }
 
-    /// How fresh the use is.
+    /// How recent the use is.
     func freshness(at now: EpochMilliseconds) -> Freshness {
         switch now - usedAt {
         case ..<Bounds.agentConnectedTime.inMilliseconds: .connected

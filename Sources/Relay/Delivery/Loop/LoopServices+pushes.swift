@@ -53,7 +53,7 @@ extension LoopServices {
         firstAttempt(to: device.bundleID, in: device.environment, of: app, at: time)
     }
 
-    /// The first attempt of a push to a device with a bundle ID that belongs to an app.
+    /// The first attempt of a push to a device of an app with this bundle ID, in this environment.
     func firstAttempt(
         to bundleID: String, in environment: DeviceEnvironment, of app: PushApp, at time: EpochMilliseconds
     ) -> Attempt {

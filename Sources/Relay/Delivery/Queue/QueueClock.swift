@@ -78,7 +78,7 @@ final class QueueClock {
 struct LateLeases {
     private var seen: [DuePush: MonotonicTime] = [:]
 
-    /// Returns the current leases that were first seen long enough ago; remembers the others.
+    /// Returns those of the leases that were first seen long enough ago; remembers the others.
     mutating func over(
         _ found: [DuePush], after time: Duration, at now: MonotonicTime
     ) -> [DuePush] {

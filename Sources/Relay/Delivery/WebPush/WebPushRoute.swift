@@ -53,7 +53,7 @@ enum PushRoute {
     }
 }
 
-/// A destination of pushes, which succeeds or fails independently of others.
+/// A destination for pushes, which works or fails independently of others.
 enum PushDestination: Hashable, Sendable {
     case apns(APNsHealth.Destination)
     /// A push service, by host and port.
