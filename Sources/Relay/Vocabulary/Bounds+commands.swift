@@ -1,4 +1,4 @@
-/// Limits of the commands.
+/// Limits for the commands.
 extension Bounds {
     // MARK: relay health
 

@@ -1,6 +1,6 @@
 import Storage
 
-/// Limits of schedules, Live Activities, repeats and replies.
+/// Limits for schedules, Live Activities, repeats and replies.
 extension Bounds {
     // MARK: Rules of schedules
 

@@ -1,7 +1,7 @@
 import Delays
 import Storage
 
-/// Limits of sending: the retry queue, frequency, the delivery log and the history.
+/// Limits for sending: the retry queue, frequency, the delivery log and the history.
 extension Bounds {
     // MARK: Retry queue
 

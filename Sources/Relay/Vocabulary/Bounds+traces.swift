@@ -1,6 +1,6 @@
 import Delays
 
-/// Limits of traces.
+/// Limits for traces.
 extension Bounds {
     /// Maximum traces exported per second.
     static let tracesPerSecondMax = 100

@@ -3,7 +3,7 @@ import Storage
 
 /// Every fixed limit of the relay, with its unit in its name or type.
 ///
-/// The limits of sending, schedules, traces and the commands are in extensions.
+/// The limits for sending, schedules, traces and the commands are in extensions.
 enum Bounds {
     /// Maximum access tokens per secret.
     static let accessTokensMax = 50
@@ -52,7 +52,7 @@ enum Bounds {
     static let badgeMax = 999_999
     /// The longest time to live of a notification, in seconds: 30 days, APNs' own maximum.
     static let timeToLiveSecondsMax = 30 * 86_400
-    /// Maximum length of a sealed notification, in characters: the most that fits with ordinary identifiers.
+    /// Maximum length of a sealed notification, in characters: what fits into a push with ordinary identifiers.
     static let sealedCountMax = 3_600
     /// The highest version of sealed notifications that a device can declare.
     static let sealedVersionMax = 255
@@ -186,7 +186,7 @@ enum Bounds {
     static let deviceUpkeepRowsPerStep = 1_000
     /// Maximum maintenance steps over devices and locks per round: 2.8 million rows a day if few locks must be removed.
     static let deviceUpkeepSteps = 20
-    /// Maintenance rounds after startup, or after the clock was set, before devices are removed: an hour.
+    /// Maintenance rounds to wait after startup, or after the clock was set, before devices are removed: an hour's worth.
     static let deviceUpkeepRoundsToWait = 6
     /// The largest `RELAY_DEVICE_DAYS`, in days.
     static let deviceDaysMax = 36_500

@@ -10,7 +10,7 @@ enum FailureReason {
     static let invalidRegistration = "InvalidRegistration"
     /// The device's app is no longer configured.
     static let unknownBundle = "UnknownBundle"
-    /// The device exceeds its push rate limit, counted over all secrets.
+    /// The device exceeds its push rate limit, counted across all secrets.
     static let deviceRateLimited = "DeviceRateLimited"
     /// The device's app is no longer configured for its environment.
     static let environmentNotAllowed = "EnvironmentNotAllowed"
