@@ -22,7 +22,7 @@ package struct AccessToken: Hashable, Sendable {
     package let secretHash: SecretHash
     /// What the token's holder may do.
     package let scope: AccessTokenScope
-    /// The tenant's name for the token.
+    /// The name that the tenant gave the token.
     package let name: String
     /// When the token was created.
     package let createdAt: EpochMilliseconds
@@ -46,7 +46,7 @@ package struct AccessToken: Hashable, Sendable {
         self.usedAt = usedAt
     }
 
-    /// Whether the token is still valid at a time.
+    /// Whether the token is still valid at the given time.
     package func isValid(at now: EpochMilliseconds) -> Bool { expiresAt.map { now < $0 } ?? true }
 
     func validate() throws(StorageError) {

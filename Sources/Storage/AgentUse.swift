@@ -5,7 +5,7 @@ package struct AgentUse: Hashable, Sendable {
     /// The name of the agent's client, without control characters; nil if unknown.
     package let client: String?
 
-    /// Creates a use; the client's name is truncated to ``StorageLimits/agentClientBytes``.
+    /// Creates a record of a use; the client's name is truncated to ``StorageLimits/agentClientBytes``.
     package init(usedAt: EpochMilliseconds, client: String?) {
         self.usedAt = usedAt
         var name = String.UnicodeScalarView()

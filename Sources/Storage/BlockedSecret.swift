@@ -1,4 +1,4 @@
-/// A secret whose events and registrations the relays of a database refuse: a row of `blocked_secret`.
+/// A secret whose events and registrations are refused by all relays that use a database: a row of `blocked_secret`.
 package struct BlockedSecret: Hashable, Sendable {
     /// The hash that is blocked.
     package let secretHash: SecretHash

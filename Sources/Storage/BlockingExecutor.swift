@@ -2,9 +2,9 @@ internal import Glibc
 
 /// A serial executor that owns one thread, for actors that call blocking C libraries.
 ///
-/// Its thread takes all queued jobs at once, runs them in order and sleeps only when nothing is left, so that a
-/// busy executor is woken once for many jobs. The queue itself is unbounded: the code that admits callers bounds it
-/// (as `Inbox` does). The executor lives until `shutdown()`; merely releasing it leaves its thread running.
+/// Its thread takes all queued jobs at once, runs them in order and sleeps only when nothing is left, so that a busy
+/// executor is woken only once for many jobs. The queue itself is unbounded: the code that accepts calls must limit
+/// them (as `Inbox` does). The executor lives until `shutdown()`; merely releasing it leaves its thread running.
 @safe
 package final class BlockingExecutor: SerialExecutor, @unchecked Sendable {  // why: state is under mutex
     @safe
@@ -35,7 +35,7 @@ package final class BlockingExecutor: SerialExecutor, @unchecked Sendable {  // 
     private let wakeUp: UnsafeMutablePointer<pthread_cond_t>
     private var state = State()
 
-    /// Starts the thread; `label` is its name, of which Linux shows 15 bytes.
+    /// Starts the thread and names it `label`; Linux shows only 15 bytes of the name.
     package init(label: String) {
         self.label = label
         unsafe mutex = UnsafeMutablePointer.allocate(capacity: 1)
@@ -54,7 +54,7 @@ package final class BlockingExecutor: SerialExecutor, @unchecked Sendable {  // 
         unsafe mutex.deallocate()
     }
 
-    /// Queues a job of the actor that this executor serves.
+    /// Queues a job for the actor that this executor serves.
     package func enqueue(_ job: consuming ExecutorJob) {
         add(.job(UnownedJob(job)))
     }
@@ -74,7 +74,7 @@ package final class BlockingExecutor: SerialExecutor, @unchecked Sendable {  // 
         locked { $0.runner == gettid() }
     }
 
-    /// Called by `assumeIsolated` when no job of the actor is running, as in a submitted closure.
+    /// Called by `assumeIsolated` when none of the actor's jobs is running, as in a submitted closure.
     package func isIsolatingCurrentContext() -> Bool? {
         isCurrent
     }
@@ -191,7 +191,7 @@ extension BlockingExecutor {
     }
 
     /// Takes the queued jobs; if there are none, moves this executor's reference to itself into `last`, so that the
-    /// caller can release it once it no longer uses the executor.
+    /// caller can release that reference once it no longer uses the executor.
     private func takeAll(into batch: inout [Work], orLetGo last: inout BlockingExecutor?) -> Bool {
         locked { state in
             swap(&state.queue, &batch)

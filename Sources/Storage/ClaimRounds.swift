@@ -1,5 +1,5 @@
-/// The parts of the queue that a process's next claims search, chosen so that relays rarely compete for the
-/// same pushes.
+/// The parts of the queue that a process's next claims will search, chosen so that relays rarely compete for the same
+/// pushes.
 ///
 /// A round visits every part with a backlog once, in a new random order; then the next round begins. So each
 /// part gets its turn, no matter how many rows the others have. Claims that scan past backlogs have separate rounds, so
@@ -21,7 +21,7 @@ package struct ClaimRounds: Hashable, Sendable {
         left[scope] = backlogs.shuffled(using: &generator)
     }
 
-    /// The part that a claim of this scope visits next; nil when the round is over.
+    /// The part that a claim with this scope visits next; nil when the round is over.
     package mutating func next(_ scope: ClaimScope) -> Int? {
         left[scope]?.popLast()
     }

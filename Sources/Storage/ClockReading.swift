@@ -20,6 +20,6 @@ package struct ClockReading: Sendable, Hashable {
         self.init(server: server, local: before + (now() - before) / 2)
     }
 
-    /// How far this machine's clock is ahead, in milliseconds; negative if it is behind.
+    /// How far this machine's clock is ahead of the server's, in milliseconds; negative if it is behind.
     package var ahead: EpochMilliseconds { local - server }
 }

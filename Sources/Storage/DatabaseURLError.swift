@@ -2,7 +2,7 @@
 ///
 /// The description states the problem and never contains a password.
 package struct DatabaseURLError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// One sentence, without the variable's name.
+    /// One sentence that states the problem, without the variable's name.
     package let description: String
 
     /// Creates an error with a description of the problem.

@@ -8,11 +8,12 @@ package enum DeliveryStatus: String, Hashable, Sendable, CaseIterable {
 
 /// The final result of one or more pushes: a row of `delivery_log`.
 ///
-/// Pushes of one event that end in the same way before its response share a row, because rows cost more than IDs.
+/// Pushes for one event that end in the same way before its response is sent share a row, because a row costs more than
+/// an ID.
 package struct Delivery: Hashable, Sendable {
-    /// The error of a push whose device was removed before it could be sent.
+    /// The error for a push whose device was removed before the push could be sent.
     package static let deviceRemoved = "DeviceRemoved"
-    /// The prefix of the event type of a push to a Live Activity.
+    /// The event type prefix for pushes to Live Activities.
     package static let activityPrefix = "activity."
 
     /// The first push's ID, which is also the row's: a UUIDv7, or a UUIDv4 in rows written by OpenCode's relay.
@@ -31,9 +32,9 @@ package struct Delivery: Hashable, Sendable {
     package let createdAt: EpochMilliseconds
     /// The `id` of the first push's device; nil in rows written before this column existed.
     package let deviceID: String?
-    /// The IDs of each further push and of its device, without separators.
+    /// For each push after the first, its ID and its device's ID, without separators.
     package private(set) var others: String
-    /// The ID by which the event is acknowledged; nil if it has none, and in rows written before this column existed.
+    /// The ID by which the event is acknowledged; nil if there is none, and in rows written before this column existed.
     package let eventID: String?
 
     /// Creates a delivery from its columns.
@@ -57,7 +58,7 @@ package struct Delivery: Hashable, Sendable {
         self.eventID = eventID
     }
 
-    /// Adds a push that ended like the others; false if the row is full or an ID isn't a UUID.
+    /// Adds a push that ended like the others; false if the row is full or an ID doesn't look like a UUID.
     package mutating func add(id: String, deviceID: String) -> Bool {
         guard pushCount < StorageLimits.pushesPerDelivery, Self.isLong(id), Self.isLong(deviceID) else {
             return false
@@ -84,7 +85,7 @@ package struct Delivery: Hashable, Sendable {
         return [single(id, deviceID)] + further
     }
 
-    /// The devices of a row's further pushes.
+    /// The device IDs in a row's `others`.
     static func devices(ofOthers others: String) -> [String] {
         let ids = ids(others)
         return stride(from: 1, to: ids.count, by: 2).map { ids[$0] }
@@ -129,7 +130,7 @@ extension [Delivery] {
     package func validate() throws(StorageError) {
         var checked: Delivery?
         for index in indices {
-            // Rows of the same event have the same text fields.
+            // Rows for the same event have the same text fields.
             if let checked, checked.eventType == self[index].eventType,
                 checked.sessionID == self[index].sessionID, checked.eventID == self[index].eventID
             {
@@ -154,7 +155,7 @@ extension [Delivery] {
 package struct DeliveryCursor: Hashable, Sendable {
     /// The row's time.
     package let createdAt: EpochMilliseconds
-    /// The row's id.
+    /// The row's ID.
     package let id: String
 
     /// Creates a position from its parts.
@@ -164,7 +165,7 @@ package struct DeliveryCursor: Hashable, Sendable {
     }
 }
 
-/// How many pushes to a device APNs accepted.
+/// For one device, how many pushes APNs accepted.
 package struct SentCount: Hashable, Sendable {
     /// Pushes accepted in the whole period.
     package var all: Int

@@ -1,5 +1,5 @@
 extension DeliveryLogStorage {
-    /// Appends rows to the delivery log for the first time.
+    /// Appends rows to the delivery log; for a first attempt, not a repeated one.
     package func append(_ deliveries: [Delivery]) async throws(StorageError) {
         try await append(deliveries, isRepeated: false)
     }
@@ -45,7 +45,7 @@ extension AgentStorage where Self: DeliveryLogStorage {
 }
 
 extension [Delivery] {
-    /// The first push in these rows to each device.
+    /// For each device, the first push to it in these rows.
     fileprivate func newest(to devices: [Device]) -> [Delivery] {
         var missing = Set(devices.map(\.id))
         var found: [Delivery] = []

@@ -8,7 +8,8 @@ package enum DeviceEnvironment: String, Hashable, Sendable, CaseIterable {
     /// The environment for a column's text.
     ///
     /// A row written by another program may contain any text. Unknown text counts as the column's default, so that one
-    /// invalid row doesn't prevent reading its secret's devices; if the default is wrong, APNs' response corrects it.
+    /// invalid row doesn't make all of its secret's devices unreadable; if the default is wrong, APNs' response
+    /// corrects it.
     package init(column text: String) {
         self = DeviceEnvironment(rawValue: text) ?? .production
     }
@@ -22,7 +23,7 @@ package enum DeviceEnvironment: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// One registered device of one secret: a row of `device_registration`.
+/// A device registered under one secret: a row of `device_registration`.
 package struct Device: Hashable, Sendable {
     /// The row's ID: a UUIDv7, or a UUIDv4 in rows written by OpenCode's relay.
     package let id: String
@@ -101,6 +102,6 @@ package enum RegistrationResult: Hashable, Sendable {
     case created
     /// The device was registered before; its row was updated.
     case updated
-    /// The device is new and the secret has the maximum number of devices; nothing was stored.
+    /// The device is new and the secret already has the maximum number of devices; nothing was stored.
     case limitReached
 }

@@ -44,7 +44,7 @@ package struct DeviceDetails: Hashable, Sendable {
 
     /// The device's Web Push subscription, as text written by the relay; nil for an APNs device.
     ///
-    /// Storage doesn't interpret it. A registration always replaces it: a device has one transport.
+    /// Storage doesn't interpret it. A registration always replaces it: a device has only one transport.
     package var webPush: String? { box?.parts.webPush }
 
     /// The token's kind if it isn't a device's own token; the recipient is then a row of `push_token`.
@@ -82,7 +82,7 @@ package struct DeviceDetails: Hashable, Sendable {
             webPush: webPush, tokenKind: tokenKind)
     }
 
-    /// Whether both have the same details.
+    /// Whether two values contain the same details.
     package static func == (left: DeviceDetails, right: DeviceDetails) -> Bool {
         left.box?.parts == right.box?.parts
     }

@@ -7,7 +7,7 @@ package struct Digest256: Hashable, Comparable, Sendable {
     /// The number of characters in a digest's hexadecimal form.
     package static let hexCount = 64
 
-    // The digest's bytes in order; each word is read as big-endian, so that it prints from its high end.
+    // The digest's bytes in order; each word is big-endian, so that its most significant digits are printed first.
     let words: Words256
 
     /// The SHA-256 of some bytes.
@@ -96,7 +96,7 @@ struct Words256: Hashable, Comparable, Sendable {
     /// Four zeros.
     init() {}
 
-    /// Creates the four words that `word` returns for 0 to 3.
+    /// Creates a value from the four words that `word` returns for 0 to 3.
     init(_ word: (Int) -> UInt64) {
         first = word(0)
         second = word(1)
@@ -128,7 +128,7 @@ struct Words256: Hashable, Comparable, Sendable {
             < (right.first, right.second, right.third, right.fourth)
     }
 
-    /// Adds word by word, each modulo 2^64.
+    /// Adds the values word by word, each modulo 2^64.
     static func &+= (sum: inout Words256, other: Words256) {
         for word in 0..<count { sum[word] &+= other[word] }
     }

@@ -26,7 +26,7 @@ package enum ClaimScope: Hashable, Sendable {
 /// Searches for due pushes so that no secret waits behind another: the logic shared by all drivers, without SQL.
 ///
 /// The driver reads the oldest due rows, one window at a time, adds them and continues while `excluded` isn't nil, each
-/// time leaving out the excluded secrets' rows. So a secret with one due row is found behind any number of other
+/// time leaving out the excluded secrets' rows. So a secret with one due row is found even behind any number of other
 /// rows, as long as no more than ``StorageLimits/claimExcludedSecretsMax`` secrets have a backlog that fills windows.
 package struct DueScan: Sendable {
     private let limit: Int

@@ -1,4 +1,4 @@
-/// A caller's claim to handle an event: a row of `event_receipt`.
+/// A caller's claim on an event: a row of `event_receipt`.
 ///
 /// The same value is passed to `complete` and `release`; its ID ensures that a caller whose lease expired
 /// can't end a later caller's claim.
@@ -7,18 +7,18 @@ package struct EventClaim: Hashable, Sendable {
     package let id: UUIDv7
     /// The event's secret.
     package let key: SecretKey
-    /// The caller's identifier for the event, compared byte for byte.
+    /// The ID that the caller gave the event, compared byte for byte.
     package let eventID: String
-    /// A digest of the event's content; a different one under the same `eventID` is a conflict.
+    /// A digest of the event's content; a different digest under the same `eventID` is a conflict.
     package let content: Digest256
-    /// The actions that a reply may choose, each without spaces; if empty, any action is allowed.
+    /// The actions that a person may choose in a reply, each without spaces; if empty, any action is allowed.
     package let actions: [String]
     /// The time of the call.
     package let at: EpochMilliseconds
     /// When others may take over the event, unless it has been completed or released by then.
     ///
-    /// The lease frees events of processes that died. It must outlast the handling of any event, or the event is sent
-    /// twice.
+    /// The lease's expiry frees events whose process died. The lease must last longer than handling any event takes;
+    /// otherwise the event is sent twice.
     package let leaseUntil: EpochMilliseconds
 
     /// Creates a claim from its parts.
@@ -57,7 +57,7 @@ package enum EventClaimResult: Hashable, Sendable {
     case claimed
     /// Another caller is handling the event.
     case inProgress
-    /// The event was handled within the last 24 h, with this answer.
+    /// The event was handled within the last 24 h; this is the answer.
     case answered([UInt8])
     /// Another event with this `eventID` has been handled or is being handled.
     case conflict

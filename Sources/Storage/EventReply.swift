@@ -1,8 +1,8 @@
-/// Identifies a secret's event by the sender's ID.
+/// Identifies a secret's event by the ID that the sender gave it.
 package struct EventName: Hashable, Sendable {
     /// The event's secret.
     package let key: SecretKey
-    /// The sender's ID for the event, compared byte for byte.
+    /// The ID that the sender gave the event, compared byte for byte.
     package let eventID: String
 
     /// Creates the name of an event.
@@ -54,7 +54,7 @@ package struct EventReply: Hashable, Sendable {
 
 /// The result of a reply to an event, as reported by the event's sender.
 package struct ReplyResult: Hashable, Sendable {
-    /// The outcome of the reply; nil if it is sealed.
+    /// The outcome of the reply; nil if the result is sealed.
     package let outcome: String?
     /// The reason for the outcome, as one word for programs.
     package let reason: String?
@@ -108,9 +108,9 @@ package enum AcknowledgementResult: Hashable, Sendable {
     case stored(Acknowledgement)
     /// The event had already been acknowledged, replied to or reported on; nothing was changed.
     case existing(Acknowledgement)
-    /// The secret sent no event with this ID within the last 24 h.
+    /// No event with this ID was sent under the secret within the last 24 h.
     case unknownEvent
-    /// The event offers only these actions, not the reply's; nothing was changed.
+    /// The event offers only these actions, not the one in the reply; nothing was changed.
     case notOffered([String])
 }
 
@@ -120,13 +120,13 @@ package enum EventState: Hashable, Sendable {
     case unknown
     /// The event is being sent.
     case inProgress
-    /// The event was sent, with this answer.
+    /// The event was sent; this is the answer.
     case answered([UInt8])
 }
 
 /// Acknowledgements of events and replies to them, for the events' senders.
 ///
-/// Like a receipt, a row stays under the hash it was stored with and is found under every hash of the secret. It
+/// Like a receipt, a row keeps the hash under which it was stored, and is found with any of the secret's hashes. It
 /// expires together with the event's receipt.
 package protocol ReplyStorage: Sendable {
     /// Acknowledges an event and stores the reply, if there is one; also acknowledges the event's history item if the
@@ -147,7 +147,7 @@ package protocol ReplyStorage: Sendable {
         _ result: ReplyResult, of event: EventName, at now: EpochMilliseconds
     ) async throws(StorageError) -> AcknowledgementResult
 
-    /// The acknowledgements of `events` that are valid at `now`, read with few queries; other events are left out.
+    /// The acknowledgements of `events` that are valid at `now`, read with few queries; others are left out.
     func acknowledgements(
         of events: Set<EventName>, at now: EpochMilliseconds
     ) async throws(StorageError) -> [EventName: Acknowledgement]

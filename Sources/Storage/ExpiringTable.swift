@@ -10,7 +10,7 @@ package enum ExpiringTable: String, CaseIterable, Sendable {
     case tokens = "push_token"
     case accessTokens = "access_token"
 
-    /// The column that determines when a row is removed; rows with NULL are never removed.
+    /// The column that determines when a row is removed; rows in which it is NULL are never removed.
     var time: String {
         switch self {
         case .deliveries, .history: "created_at"
@@ -35,7 +35,7 @@ package enum ExpiringTable: String, CaseIterable, Sendable {
 package struct Pruning: Hashable, Sendable {
     /// How many rows this call removed.
     package var removed: Int
-    /// The time of the first row that the step left, where the next step starts; nil if no rows are left.
+    /// The time of the first row that is left, at which the next step starts; nil if no rows are left.
     package var next: EpochMilliseconds?
 
     /// Creates a result.
@@ -49,10 +49,10 @@ package struct Pruning: Hashable, Sendable {
 package protocol PruningStorage: Sendable {
     /// Removes a table's oldest rows, at most `limit`, whose time is at or after `start` and before `end`.
     ///
-    /// This is one step of a walk along the time index; small steps let other writers in. Begin with `.min` and call
-    /// again with the result's `next` as `start` until it is nil, so that a step doesn't scan entries that earlier
-    /// steps removed. Any number of callers may do this at once; rows that another caller has already removed aren't
-    /// counted.
+    /// This is one step of a walk along the time index; small steps let other writers proceed in between. Begin with
+    /// `.min` and call again with the result's `next` as `start` until it is nil, so that a step doesn't scan entries
+    /// that earlier steps removed. Any number of callers may do this at the same time; rows that another caller has
+    /// already removed aren't counted.
     func prune(
         _ table: ExpiringTable, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
     ) async throws(StorageError) -> Pruning

@@ -1,4 +1,4 @@
-/// An outcome of something that a secret sent: the end of a push, an acknowledgement or a reply.
+/// An outcome of something that a tenant sent: the end of a push, an acknowledgement or a reply.
 package struct FinalOutcome: Hashable, Sendable {
     /// What happened.
     package enum Content: Hashable, Sendable {
@@ -22,9 +22,9 @@ package struct FinalOutcome: Hashable, Sendable {
     }
 }
 
-/// A place in the list of a secret's outcomes, which is ordered by time, then kind, then the rows' IDs by their bytes.
+/// A place in the list of a secret's outcomes, which is ordered by time, then kind, then row ID (byte for byte).
 package struct OutcomePosition: Hashable, Sendable, Comparable {
-    /// The kinds of outcomes, in the order in which outcomes of the same millisecond are listed.
+    /// The kinds of outcomes, in the order in which outcomes from the same millisecond are listed.
     package enum Kind: Int, CaseIterable, Sendable {
         case push
         case acknowledgement
@@ -37,7 +37,7 @@ package struct OutcomePosition: Hashable, Sendable, Comparable {
     package let kind: Kind
     /// The ID of the push's log row, or of the event.
     package let id: String
-    /// The push's number in its row, from 1; otherwise 0.
+    /// The push's number in its row, counting from 1; 0 for other kinds of outcome.
     package let number: Int
 
     /// Creates a place from its parts.
@@ -77,14 +77,14 @@ package struct OutcomePosition: Hashable, Sendable, Comparable {
 
     private func isBeside(_ other: OutcomePosition) -> Bool { time == other.time && kind == other.kind }
 
-    /// The first time and ID at which a row of a kind can have an outcome after this place.
+    /// The lowest time and ID of rows that can have outcomes of the given kind after this place.
     func start(of other: Kind) -> (time: EpochMilliseconds, id: String) {
         if other == kind { return (time, id) }
         return (other.rawValue < kind.rawValue ? time + 1 : time, "")
     }
 }
 
-/// The final outcomes of what secrets sent, from the delivery log, acknowledgements and replies.
+/// The final outcomes of what tenants sent, from the delivery log, acknowledgements and replies.
 package protocol OutcomeStorage: Sendable {
     /// A secret's outcomes after a place and before a time, oldest first, at most `limit`.
     ///

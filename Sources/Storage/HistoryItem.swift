@@ -4,7 +4,7 @@ package struct HistoryItem: Hashable, Sendable {
     package let id: UUIDv7
     /// The secret's hash.
     package let secretHash: SecretHash
-    /// The sender's ID for the event; a secret's history has at most one item per ID.
+    /// The ID that the sender gave the event; a secret's history has at most one item per ID.
     package let eventID: String?
     /// The event's type or the notification's kind, as in the delivery log.
     package let eventType: String
@@ -12,7 +12,7 @@ package struct HistoryItem: Hashable, Sendable {
     package let sessionID: String
     /// The ID of the session's server.
     package let serverID: String?
-    /// When one of the secret's devices reported it as read; nil while it is unread.
+    /// When one of the secret's devices reported the item as read; nil while it is unread.
     package var readAt: EpochMilliseconds?
     /// The readable title, at most `StorageLimits.historyTextBytes` long.
     package let title: String?
@@ -60,14 +60,14 @@ package struct HistoryItem: Hashable, Sendable {
 
 /// The result of adding items to histories.
 package struct HistoryAddition: Hashable, Sendable {
-    /// The number of stored items; the others' secrets have no device or already have an item with that `eventID`.
+    /// The number of stored items; an item is left out if its secret has no device or already has its `eventID`.
     package var stored: Int
     /// The number of older items removed because their secret had more than ``StorageLimits/historyItemsMax``.
     package var removed: Int
     /// The numbers of unread items for the requested keys, including those added by this call.
     package var unread: [SecretKey: Int]
 
-    /// Creates an addition from its numbers.
+    /// Creates a result from its counts.
     package init(stored: Int = 0, removed: Int = 0, unread: [SecretKey: Int] = [:]) {
         self.stored = stored
         self.removed = removed
@@ -96,7 +96,7 @@ package struct HistoryReading: Hashable, Sendable {
     /// The number of the secret's items that are unread now.
     package var unread: Int
 
-    /// Creates a result from its numbers.
+    /// Creates a result from its counts.
     package init(read: Int = 0, unread: Int = 0) {
         self.read = read
         self.unread = unread

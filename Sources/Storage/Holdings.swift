@@ -14,12 +14,12 @@ package struct Holdings: Hashable, Sendable {
     package var replies: Int
     /// Tokens other than the devices' own, and records of started activities, including expired ones.
     package var tokens: Int
-    /// Agents' last uses.
+    /// Records of agents' last uses.
     package var agents: Int
     /// Access tokens, including expired ones.
     package var accessTokens: Int
 
-    /// Creates holdings from their numbers.
+    /// Creates holdings from their counts.
     package init(
         devices: Int = 0, pushes: Int = 0, receipts: Int = 0, history: Int = 0, schedules: Int = 0,
         replies: Int = 0, tokens: Int = 0, agents: Int = 0, accessTokens: Int = 0
@@ -52,10 +52,10 @@ package struct Holdings: Hashable, Sendable {
     }
 }
 
-/// Totals of the delivery log over a period.
+/// Delivery log totals for a period.
 package struct DeliveryTally: Hashable, Sendable {
-    /// The number of distinct combinations of time, session, event type and secret: all pushes of an event that end
-    /// before its response are logged with the same time.
+    /// The number of distinct combinations of time, session, event type and secret: all pushes for an event that end
+    /// before its response is sent are logged with the same time.
     package var events: Int
     /// Pushes that APNs accepted.
     package var sent: Int
@@ -64,7 +64,7 @@ package struct DeliveryTally: Hashable, Sendable {
     /// The end of the period that was counted, exclusive.
     package var end: EpochMilliseconds
 
-    /// Creates a tally from its numbers.
+    /// Creates a tally from its parts.
     package init(events: Int = 0, sent: Int = 0, failed: [String: Int] = [:], end: EpochMilliseconds) {
         self.events = events
         self.sent = sent
@@ -82,7 +82,7 @@ package struct DeliveryTally: Hashable, Sendable {
 
     /// The time up to which a step counts, if the first row after the step was written at `next`.
     ///
-    /// Rows of the same millisecond are counted together.
+    /// Rows from the same millisecond are counted together.
     package static func end(
         from start: EpochMilliseconds, next: EpochMilliseconds?, before end: EpochMilliseconds
     ) -> EpochMilliseconds {
@@ -102,7 +102,7 @@ package struct Census: Hashable, Sendable {
     /// Queued pushes, including leased ones.
     package var waiting: Int
 
-    /// Creates a census from its numbers.
+    /// Creates a census from its counts.
     package init(secrets: Int = 0, devices: Int = 0, waiting: Int = 0) {
         self.secrets = secrets
         self.devices = devices

@@ -51,7 +51,7 @@ package struct Inbox<Element: Sendable>: Sendable {
         }
     }
 
-    /// Refuses further elements; waiting ones stay until they are taken.
+    /// Refuses new elements; waiting ones stay until they are taken.
     package func close() {
         state.withLock { $0.closed = true }
     }

@@ -107,7 +107,7 @@ package struct PushLease: Hashable, Sendable {
     ///
     /// Each call that takes a lease uses a new ID, so that a worker can't confuse two of its leases on the same row.
     package let owner: UUIDv7
-    /// When others may take the pushes, by the clock of the process that took the lease.
+    /// When others may take the pushes, according to the clock of the process that took the lease.
     ///
     /// Relays' clocks differ: the lease must outlast the work by more than the maximum clock skew.
     package let until: EpochMilliseconds

@@ -1,14 +1,14 @@
 internal import Delays
 
-/// One round of removing expired rows from all tables: what to do next, as a pure value.
+/// One round of removing expired rows from all tables: a pure value that decides what to do next.
 ///
 /// The tables take turns, so that a table with many expired rows doesn't delay the others. After each step the round
 /// pauses for half as long as the step took, so it uses at most two thirds of one connection's time. Steps grow as long
 /// as they finish quickly.
 ///
 /// Processes don't coordinate their rounds. If a step finds that another process has removed its rows, the round skips
-/// the table for a while, longer each time. So any number of processes run about as many steps as one or two would, and
-/// another takes over if one dies.
+/// the table for a while, longer each time. So any number of processes together run about as many steps as one or two
+/// would, and another takes over if one dies.
 package struct PruneRound: Sendable {
     /// Maximum rows in the first step for a table.
     package static let rowsFirst = 500
@@ -22,7 +22,7 @@ package struct PruneRound: Sendable {
     static let stepLong: Duration = .milliseconds(80)
     /// The maximum pause after a step.
     static let pauseMax: Duration = .seconds(5)
-    /// How long a table is first left to another process; the time doubles with each repetition.
+    /// How long a table is left to another process the first time; the time doubles with each repetition.
     static let yieldMin: Duration = .seconds(1)
     /// The maximum time for which a table is left to another process.
     static let yieldMax: Duration = .seconds(8)
@@ -116,7 +116,7 @@ package struct PruneRound: Sendable {
         rest(after: took)
     }
 
-    /// Records that the step failed: the next round handles its table, unless a smaller step may succeed.
+    /// Records that the step failed: its table is left to the next round, unless a smaller step may succeed.
     package mutating func noteFailure(mayRetry: Bool, took: Duration) {
         parts[turn].rows /= 4
         parts[turn].isOver = !mayRetry || parts[turn].rows < Self.rowsMin

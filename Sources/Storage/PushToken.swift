@@ -18,7 +18,7 @@ package enum PushTokenKind: String, Hashable, Sendable, CaseIterable {
 
 /// A token other than a device's own, registered under a secret: a row of `push_token`.
 package struct PushToken: Hashable, Sendable {
-    /// The row's ID, by which queued pushes find it.
+    /// The row's ID, by which queued pushes refer to it.
     package let id: String
     /// The hash under which the row is stored, one of a `SecretKey`'s hashes.
     package let secretHash: SecretHash
@@ -34,7 +34,7 @@ package struct PushToken: Hashable, Sendable {
     package let bundleID: String
     /// The environment that the token belongs to.
     package let environment: DeviceEnvironment
-    /// The name of the app's type of activity attributes, for kind `start`.
+    /// The name of the app's activity attributes type, for kind `start`.
     package let attributesType: String?
     /// When the row was created.
     package let createdAt: EpochMilliseconds
@@ -42,7 +42,7 @@ package struct PushToken: Hashable, Sendable {
     package let updatedAt: EpochMilliseconds
     /// When the row expires; nil if it is kept as long as its device is registered.
     package let expiresAt: EpochMilliseconds?
-    /// The last `timestamp` sent to the activity, in seconds since 1970; 0 if none.
+    /// The last `timestamp` sent to the activity, in seconds since 1970; 0 if there is none.
     package private(set) var stamp: Int64
     /// When the activity's last state arrived; 0 if there is none.
     package private(set) var stateAt: EpochMilliseconds
@@ -86,7 +86,7 @@ package struct PushToken: Hashable, Sendable {
 
     /// The recipient of pushes to this token.
     ///
-    /// Removing the recipient or storing its environment changes this token's row, never a device.
+    /// Removing the recipient or storing its environment changes this token's row, never a device's.
     package var recipient: Device {
         Device(
             id: id, secretHash: secretHash, token: token, bundleID: bundleID, environment: environment,
@@ -115,11 +115,11 @@ package struct PushToken: Hashable, Sendable {
 
 /// A session's state for its Live Activities.
 package struct ActivityState: Hashable, Sendable {
-    /// How a state reaches the activities.
+    /// How soon a state is sent to the activities.
     package enum Urgency: Hashable, Sendable {
         /// At most once per interval, and only the newest state; with `starting`, also to devices without an activity.
         case progress(interval: EpochMilliseconds, starting: Bool)
-        /// At once.
+        /// Immediately.
         case immediate
     }
 
@@ -129,9 +129,9 @@ package struct ActivityState: Hashable, Sendable {
     package let at: EpochMilliseconds
     /// The time of the call: `at`, or later for a state that has waited.
     package let now: EpochMilliseconds
-    /// How the state reaches the activities.
+    /// How soon the state is sent to the activities.
     package let urgency: Urgency
-    /// Whether the state was offered before and has waited since; some activities may already have it.
+    /// Whether an earlier call deferred the state for some activities; others may already have it.
     package let isHeld: Bool
 
     /// Creates a state from its parts.
@@ -151,7 +151,7 @@ package struct ActivityState: Hashable, Sendable {
         if case .progress(_, starting: true) = urgency { true } else { false }
     }
 
-    /// The state with a time that differs from every activity's last state.
+    /// The state, with a time that differs from that of every activity's last state.
     ///
     /// Two events can arrive in the same millisecond, and an activity that has received the first must also get the
     /// second.
@@ -165,7 +165,7 @@ package struct ActivityState: Hashable, Sendable {
 }
 
 extension PushToken {
-    /// Whether an activity gets a state.
+    /// Whether and when an activity gets a state.
     package enum Turn: Hashable, Sendable {
         /// The activity gets the state; the associated value is the activity afterwards.
         case now(PushToken)
@@ -181,7 +181,7 @@ extension PushToken {
     /// identified by their time, so no two may have the same time; see ``ActivityTurn/init(of:among:)``.
     package func turn(for state: ActivityState) -> Turn {
         var next = stamped(max(state.at / 1_000, stamp + 1))
-        // A time far in the future was written by a wrong clock, which must not silence the activity.
+        // A time far in the future was set by a wrong clock, which must not stop the activity's updates.
         let aheadMin = StorageLimits.activityStartInterval
         let isAhead = stateAt - state.at >= aheadMin
         next.stateAt = isAhead ? state.at : max(stateAt, state.at)
@@ -196,8 +196,7 @@ extension PushToken {
 
     /// This token as the successor of the device's earlier tokens for the activity.
     ///
-    /// The new token may get the last state again, because the previous token may already have been invalid, but no
-    /// older state.
+    /// The new token may get the last state again (the previous token may already have been invalid), but no older one.
     package func succeeding(_ others: [PushToken]) -> PushToken {
         var next = stamped(others.map(\.stamp).max() ?? stamp)
         next.stateAt = max(0, (others.map(\.stateAt).max() ?? 0) - 1)
@@ -213,9 +212,9 @@ package struct ActivityTurn: Hashable, Sendable {
     package var starts: [PushToken] = []
     /// The number of activities that get the state later.
     package var held = 0
-    /// When the first activity that gets the state later may get it; nil if there are none.
+    /// The earliest time at which an activity that gets the state later may get it; nil if there is none.
     package var heldUntil: EpochMilliseconds?
-    /// The `id`s of the devices that show an activity of the session.
+    /// The `id`s of the devices that show an activity for the session.
     package var devices: Set<String> = []
     /// The time that identifies the state to activities: its arrival time or slightly later.
     ///
@@ -245,15 +244,15 @@ package struct ActivityTurn: Hashable, Sendable {
     package var isEmpty: Bool { updates.isEmpty && starts.isEmpty && held == 0 }
 }
 
-/// Secrets' tokens other than their devices' own tokens.
+/// The secrets' tokens other than their devices' own.
 package protocol PushTokenStorage: Sendable {
     /// Stores a token, or updates it if the secret has it already; false, with nothing stored, if the secret has no
     /// device.
     ///
     /// A device has one token of each kind, and one activity per session: the new token replaces the previous one, as
     /// described in ``PushToken/succeeding(_:)``. Registering an activity's former token changes nothing while the
-    /// device has a later one, because the registration was delayed or repeated. On update, `id` and `createdAt` stay,
-    /// and `updatedAt` becomes later than it was. An activity that has ended stays ended. A secret keeps its newest
+    /// device has a later one, because such a registration was delayed or repeated. On an update, `id` and `createdAt`
+    /// are kept, and `updatedAt` increases. An activity that has ended stays ended. A secret keeps its newest
     /// ``StorageLimits/activitiesMax`` activities.
     func save(_ token: PushToken, under key: SecretKey) async throws(StorageError) -> Bool
 
@@ -267,7 +266,7 @@ package protocol PushTokenStorage: Sendable {
         _ kind: PushTokenKind, session: String, token: String?, device: String?, under key: SecretKey
     ) async throws(StorageError) -> Int
 
-    /// The secret's tokens of a kind, in the order of their `id`s; expired ones are left out.
+    /// The secret's tokens of a kind, ordered by `id`; expired ones are left out.
     func tokens(
         _ kind: PushTokenKind, of key: SecretKey, at now: EpochMilliseconds
     ) async throws(StorageError) -> [PushToken]
@@ -276,9 +275,9 @@ package protocol PushTokenStorage: Sendable {
     ///
     /// Each chosen activity's `stamp` is the state's time in seconds, increased if necessary to exceed the activity's
     /// previous stamp, whichever relay sent it. Progress that isn't newer than an activity's last state isn't sent to
-    /// it, so a postponed state reaches each activity once. Within ``StorageLimits/activityStartInterval`` a device
-    /// gets at most one start per session and at most ``StorageLimits/activityStartsMax`` in total. It gets no start
-    /// for a session that has an activity without a device, because that activity may be on this device.
+    /// it, so a postponed state reaches each activity only once. Within ``StorageLimits/activityStartInterval`` a
+    /// device gets at most one start per session and at most ``StorageLimits/activityStartsMax`` in total. It gets no
+    /// start for a session that has an activity without a device, because that activity may be on this device.
     func take(_ state: ActivityState, under key: SecretKey) async throws(StorageError) -> ActivityTurn
 
     /// Forgets that a session's activity was started with these `start` tokens, because their pushes failed.
@@ -286,6 +285,6 @@ package protocol PushTokenStorage: Sendable {
     /// The session's next start then includes these devices again.
     func releaseStarts(_ starts: [PushToken], session sessionID: String) async throws(StorageError)
 
-    /// Removes activities whose end was sent, and marks those whose end is queued, which get no further states.
+    /// Removes activities whose end was sent, and marks those whose end is queued, so that they get no more states.
     func endActivities(sent: [PushToken], queued: [PushToken]) async throws(StorageError)
 }

@@ -10,7 +10,7 @@ package enum ScheduleKind: String, Hashable, Sendable, CaseIterable {
     case async
 }
 
-/// A send at a later time, once or repeatedly: a row of `schedule`.
+/// A send that is due later, once or repeatedly: a row of `schedule`.
 ///
 /// It exists until its last occurrence has been sent or skipped. Storage doesn't interpret `rule` and `content`.
 package struct Schedule: Hashable, Sendable {
@@ -30,7 +30,7 @@ package struct Schedule: Hashable, Sendable {
     package var nextAt: EpochMilliseconds
     /// When a worker takes the schedule: `nextAt` plus a delay within `window`, or earlier to re-evaluate the rule.
     package var dueAt: EpochMilliseconds
-    /// The latest nominal time of an occurrence; nil if the schedule has no end.
+    /// The latest nominal time that an occurrence may have; nil if the schedule has no end.
     package let endsAt: EpochMilliseconds?
     /// How late an occurrence may be sent; occurrences later than that are skipped.
     package let lateBy: EpochMilliseconds
@@ -69,7 +69,7 @@ package struct Schedule: Hashable, Sendable {
         dueAt = spread(nextAt)
     }
 
-    /// When an occurrence is sent: within `window` after its nominal time, at a delay derived from a hash of the ID.
+    /// When an occurrence is sent: within `window` after its nominal time, with a delay derived from a hash of the ID.
     ///
     /// All occurrences of a schedule have the same delay, so that the intervals between them are as requested.
     package func spread(_ nominal: EpochMilliseconds) -> EpochMilliseconds {
@@ -100,7 +100,7 @@ package enum ScheduleCreation: Hashable, Sendable {
     case noDevices
 }
 
-/// Identifies one of a secret's schedules of a kind.
+/// Identifies one of a secret's schedules of one kind.
 package enum ScheduleReference: Hashable, Sendable {
     /// The schedule's ID.
     case id(UUIDv7)
@@ -108,7 +108,7 @@ package enum ScheduleReference: Hashable, Sendable {
     case name(String)
 }
 
-/// The position after which a page of all schedules begins.
+/// The position in the list of all schedules after which a page begins.
 package struct ScheduleCursor: Hashable, Sendable {
     /// The hash under which the schedule is stored, as text.
     package let secretHash: String
@@ -127,7 +127,7 @@ package struct ScheduleCursor: Hashable, Sendable {
     }
 }
 
-/// A page of all schedules.
+/// A page from the list of all schedules.
 package struct SchedulePage: Hashable, Sendable {
     /// The schedules, ordered by hash and ID.
     package var schedules: [Schedule] = []
@@ -140,7 +140,7 @@ package struct SchedulePage: Hashable, Sendable {
 
 /// A schedule that a worker has leased.
 package struct ClaimedSchedule: Hashable, Sendable {
-    /// The schedule as claimed.
+    /// The schedule as it was when claimed.
     package let schedule: Schedule
     /// The owner of the lease.
     package let owner: UUIDv7
@@ -192,7 +192,7 @@ package protocol ScheduleStorage: Sendable {
         _ schedule: Schedule, under key: SecretKey, limit: Int
     ) async throws(StorageError) -> ScheduleCreation
 
-    /// A secret's schedules of a kind, at most `limit`, ordered by their next time, then ID.
+    /// A secret's schedules of a kind, at most `limit`, ordered by the time of the next occurrence, then ID.
     func schedules(
         of key: SecretKey, kind: ScheduleKind, limit: Int
     ) async throws(StorageError) -> [Schedule]
@@ -209,10 +209,11 @@ package protocol ScheduleStorage: Sendable {
 
     /// Leases schedules that are due at `now`, at most `limit`; no other caller gets them until the lease has expired.
     ///
-    /// Secrets take turns, beginning with those in a part of the table that the caller chooses. If callers choose parts
-    /// at random, they rarely compete for the same rows, and no row waits long. The call may return fewer schedules
-    /// than are due, or none, if other callers take them at the same time. A lease that ends later than
-    /// ``StorageLimits/scheduleLeaseMax`` from now counts as expired, because a clock that was ahead wrote it.
+    /// Secrets take turns, beginning with those in the part of the table that the caller chooses. If callers choose
+    /// parts at random, they rarely compete for the same rows, and no row waits long. The call may return fewer
+    /// schedules than are due, or none, if other callers take them at the same time. A lease that ends later than
+    /// ``StorageLimits/scheduleLeaseMax`` from now counts as expired, because it was set by a relay whose clock was
+    /// ahead.
     func claimSchedules(
         dueAt now: EpochMilliseconds, lease: PushLease, limit: Int, from bucket: Int
     ) async throws(StorageError) -> [ClaimedSchedule]
@@ -223,19 +224,19 @@ package protocol ScheduleStorage: Sendable {
 
     /// When the next unleased schedule is due; nil if there is none.
     ///
-    /// This needs one index look-up.
+    /// This takes one index look-up.
     func nextScheduleDue(at now: EpochMilliseconds) async throws(StorageError) -> EpochMilliseconds?
 
-    /// Finds schedules that were created or last sent after `time`, at most `limit`; leased and unreadable ones are
-    /// left out.
+    /// Finds schedules that were created, or last sent or skipped, after `time`, at most `limit`; leased and unreadable
+    /// ones are left out.
     ///
-    /// Only a clock that was ahead can have written a time in the future. Reads the whole table.
+    /// Only a relay whose clock was ahead can have set a time in the future. Reads the whole table.
     func schedules(
         writtenAfter time: EpochMilliseconds, at now: EpochMilliseconds, limit: Int
     ) async throws(StorageError) -> [Schedule]
 
     /// Changes a schedule's times (`createdAt`, `lastAt`, `nextAt`, `dueAt` and `endsAt`) unless they have changed
-    /// since it was found; returns whether it did.
+    /// since it was found; returns whether it changed them.
     func redate(_ schedule: Schedule, to redated: Schedule) async throws(StorageError) -> Bool
 
     /// Counts the schedules of all secrets, at most `limit`.

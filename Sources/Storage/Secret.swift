@@ -20,7 +20,7 @@ package struct Secret: Sendable {
 }
 
 extension Secret: Equatable {
-    /// Compares in time that doesn't depend on where two secrets of the same length differ.
+    /// Compares two secrets of the same length in a time that doesn't depend on where they differ.
     package static func == (left: Secret, right: Secret) -> Bool {
         guard left.bytes.count == right.bytes.count else { return false }
         return unsafe CRYPTO_memcmp(left.bytes, right.bytes, left.bytes.count) == 0

@@ -20,7 +20,7 @@ package struct SecretHashPrefix: Hashable, Sendable, CustomStringConvertible {
     /// The full hash; nil if the prefix is shorter.
     package var hash: SecretHash? { SecretHash(hex: digits) }
 
-    /// The exclusive upper bound of the hashes with this prefix, in sort order.
+    /// The exclusive upper bound for the hashes with this prefix, in sort order.
     var end: String {
         var bytes = Array(digits.utf8)
         let last = bytes.removeLast()
@@ -29,7 +29,7 @@ package struct SecretHashPrefix: Hashable, Sendable, CustomStringConvertible {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The first 12 digits, as in logs.
+    /// The first 12 digits and an ellipsis, as in logs.
     package var description: String { String(digits.prefix(SecretHash.prefixCount)) + "…" }
 }
 

@@ -1,6 +1,7 @@
 /// Identifies a tenant's rows: a digest of its secret, stored as 64 lower-case hexadecimal characters.
 ///
-/// Its description is a prefix that is long enough to follow a tenant through a log and too short to find its rows.
+/// Its description is a prefix that is long enough to follow a tenant through a log and too short to find the tenant's
+/// rows.
 package struct SecretHash: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// How many characters of the hash a log line shows.
     package static let prefixCount = 12
@@ -19,14 +20,14 @@ package struct SecretHash: Hashable, Comparable, Sendable, CustomStringConvertib
         self.digest = digest
     }
 
-    /// Orders hashes like their text in the tables.
+    /// Orders hashes in the same way as their text in the tables.
     package static func < (left: SecretHash, right: SecretHash) -> Bool { left.digest < right.digest }
 
     /// The hash as stored in the tables.
     package var hex: String { digest.hex }
 
-    /// The part of a table that contains the hash's rows, given by its first bits; workers of different relays start at
-    /// different parts.
+    /// The part of a table that contains the hash's rows, determined by the hash's first bits; workers of different
+    /// relays start at different parts.
     package var bucket: Int {
         Int(digest.words[0] >> (64 - UInt64(StorageLimits.buckets.trailingZeroBitCount)))
     }
@@ -49,7 +50,7 @@ package struct SecretKey: Hashable, Sendable, CustomStringConvertible {
 
     /// The hash under which new rows are stored.
     package let primary: SecretHash
-    // Stored in place, because a key is copied for every call.
+    // Stored inline, because a key is copied for every call.
     private let firstLegacy: SecretHash?
     private let secondLegacy: SecretHash?
 
@@ -62,8 +63,8 @@ package struct SecretKey: Hashable, Sendable, CustomStringConvertible {
         secondLegacy = others.count > 1 ? others[1] : nil
     }
 
-    /// The other hashes under which rows may be stored, for instance since before the pepper was set or changed, in
-    /// order of precedence.
+    /// The other hashes under which rows may be stored, for example because they were stored before the pepper was set
+    /// or changed, in order of precedence.
     package var legacy: [SecretHash] { [firstLegacy, secondLegacy].compactMap(\.self) }
 
     /// Whether there may be rows under a hash other than the primary one.
@@ -78,16 +79,16 @@ package struct SecretKey: Hashable, Sendable, CustomStringConvertible {
         hashes + Array(repeating: primary, count: Self.legacyMax - legacy.count)
     }
 
-    /// The secret's devices, each token once, in the order in which they first registered.
+    /// The secret's devices, one row per token, in the order in which they first registered.
     package func ordered(_ devices: [Device]) -> [Device] {
         guard devices.count > 1 else { return devices }
         return once(devices).sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }
 
-    /// The secret's devices, each token once: the row whose hash has the highest precedence.
+    /// The secret's devices, one row per token: the row whose hash has the highest precedence.
     package func once(_ devices: [Device]) -> [Device] {
         guard hasLegacy, devices.count > 1 else { return devices }
-        // By bytes, because Swift treats canonically equivalent strings as equal.
+        // Compared by bytes, because Swift treats canonically equivalent strings as equal.
         var seen: Set<[UInt8]> = []
         return hashes.flatMap { hash in
             devices.filter { $0.secretHash == hash && seen.insert(Array($0.token.utf8)).inserted }
@@ -98,7 +99,7 @@ package struct SecretKey: Hashable, Sendable, CustomStringConvertible {
     package var description: String { primary.description }
 }
 
-/// Computes the keys of secrets' rows.
+/// Computes the keys for secrets' rows.
 ///
 /// Without a pepper the hash is the SHA-256 of the secret's bytes, as in existing installations. With a pepper it is
 /// HMAC-SHA-256 (RFC 2104), and the plain hash becomes a legacy hash, as does the hash under a former or future pepper.
@@ -135,7 +136,7 @@ package struct SecretHasher: Sendable {
         }
     }
 
-    /// The key of a secret's rows.
+    /// The key for a secret's rows.
     package func key(of secret: Secret) -> SecretKey {
         let plain = SecretHash(Digest256(of: secret.bytes))
         guard pepper != nil || otherPepper != nil else { return SecretKey(primary: plain) }

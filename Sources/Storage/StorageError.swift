@@ -9,25 +9,24 @@ package enum StorageError: Error, Hashable, Sendable {
     case crowded(logDetail: String)
     /// The database didn't answer or a lock wasn't released in time; nothing was changed.
     case timeout(logDetail: String)
-    /// The connection ended, or the call timed out, before the database confirmed a change: it may have been made.
+    /// The connection ended, or the call timed out, before the database confirmed a change, which may have been made.
     case unconfirmed(logDetail: String)
-    /// The database refuses this program: its user, password, database name or certificate. The
-    /// configuration must change.
+    /// The database rejects this program's user, password, database name or certificate. The configuration must change.
     case refused(logDetail: String)
-    /// A setting of the server, of the account or of a table keeps the relay from working. `logDetail` says which.
+    /// A setting of the server, the account or a table keeps the relay from working. `logDetail` says which.
     case unsuitable(logDetail: String)
     /// The account lacks a privilege that the change needs.
     case denied(logDetail: String)
     /// The database has no space left; the change was not made.
     case full(logDetail: String)
-    /// The database was opened for reading, or is read-only. After a failover, or on another server, writing may work
-    /// again.
+    /// The database was opened only for reading, or is read-only. After a failover, or on another server, writing may
+    /// work again.
     case readOnly(logDetail: String)
-    /// Another process is this database's writer, and only one is allowed.
+    /// Another process is this database's writer, and only one writer is allowed.
     case inUse(logDetail: String)
     /// The database's content is damaged, or wasn't written by this program.
     case corrupt(logDetail: String)
-    /// The database's schema is newer than this program knows; a newer relay has used it.
+    /// The database's schema is newer than this program supports; a newer relay has used it.
     case schemaTooNew(found: Int, known: Int)
     /// The database's schema is older than this program needs, and it was opened without migrating.
     case schemaTooOld(found: Int, needed: Int)
@@ -66,7 +65,7 @@ package enum StorageError: Error, Hashable, Sendable {
         }
     }
 
-    /// Whether the same call can succeed later, by itself or once an operator has fixed the database.
+    /// Whether the same call can succeed later, without intervention or once an operator has fixed the database.
     package var canBeCured: Bool {
         switch self {
         case .invalidValue, .closed: false

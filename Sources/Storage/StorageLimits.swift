@@ -1,4 +1,4 @@
-/// The limits of stored values and of queries; a stored value over its limit throws `StorageError.invalidValue`.
+/// The limits on stored values and queries; storing a value over its limit throws `StorageError.invalidValue`.
 ///
 /// Each byte limit is the size of the narrowest column among the drivers' tables, so that no driver truncates a value.
 package enum StorageLimits {
@@ -10,7 +10,7 @@ package enum StorageLimits {
     package static let eventTypeBytes = 32
     /// Maximum length in bytes of a session's ID.
     package static let sessionIDBytes = 255
-    /// Maximum length in bytes of the caller's ID for an event.
+    /// Maximum length in bytes of the ID that a caller gave an event.
     package static let eventIDBytes = 128
     /// Maximum length in bytes of a delivery's error text; `Delivery` truncates longer text.
     package static let errorBytes = 1_024
@@ -22,7 +22,7 @@ package enum StorageLimits {
     package static let collapseIDBytes = 64
     /// Maximum size in bytes of a queued push's payload: APNs' limit for all push types except `voip`.
     package static let payloadBytes = 4_096
-    /// Maximum length in bytes of a device's name, model, OS version and app version, each.
+    /// Maximum length in bytes of each of a device's name, model, OS version and app version.
     package static let deviceDetailBytes = 128
     /// Maximum length in bytes of a device's preferences.
     package static let preferencesBytes = 4_096
@@ -32,9 +32,9 @@ package enum StorageLimits {
     package static let installationIDBytes = 64
     /// Maximum length in bytes of a device's Web Push subscription.
     package static let webPushBytes = 4_096
-    /// Maximum length in bytes of a key that all relays of a database share.
+    /// Maximum length in bytes of a key shared by all relays that use a database.
     package static let relayKeyBytes = 1_024
-    /// Maximum length in bytes of the name of a key that all relays of a database share.
+    /// Maximum length in bytes of the name of a key shared by all relays that use a database.
     package static let relayKeyNameBytes = 32
     /// Maximum length in bytes of the operator's note about a blocked secret.
     package static let blockNoteBytes = 255
@@ -54,7 +54,7 @@ package enum StorageLimits {
     package static let pushesPerDelivery = 900
     /// Maximum number of log rows per hash in which a secret's sent pushes are counted.
     package static let countedDeliveriesMax = 5_000
-    /// Maximum number of log rows per hash whose further pushes are also counted: a row lists up to 900, in 64 KB.
+    /// Maximum number of log rows per hash whose pushes after the first also count: a row lists up to 900, in 64 KB.
     package static let countedSharedDeliveriesMax = 1_000
     /// Maximum length in bytes of a schedule's name.
     package static let scheduleNameBytes = 128
@@ -66,11 +66,11 @@ package enum StorageLimits {
     package static let scheduleOutcomeBytes = 32
     /// Maximum length in bytes of an access token's name.
     package static let accessTokenNameBytes = 128
-    /// Number of parts of the schedule and queue tables, by the first bits of the secret's hash; a power of two.
+    /// Number of parts into which the schedule and queue tables are divided by the hashes' first bits; a power of two.
     package static let buckets = 64
     /// Maximum number of parts that a claim of schedules searches if one query can't return all due schedules.
     package static let scheduleBucketsPerClaim = 8
-    /// Maximum clock skew in milliseconds between relays that share a database; later times come from a wrong clock.
+    /// Maximum clock skew in milliseconds between relays that share a database; beyond it, a clock is wrong.
     package static let clockSkewMax: EpochMilliseconds = 60 * 1_000
     /// Maximum duration in milliseconds of a schedule's lease.
     package static let scheduleLeaseMax: EpochMilliseconds = 15 * 60 * 1_000
@@ -102,15 +102,15 @@ package enum StorageLimits {
     static let lastDeliveriesPage = 20
     /// Maximum number of a secret's newest log rows that are searched for the last delivery to a device.
     package static let lastDeliveriesWindow = 1_000
-    /// Milliseconds that an event's receipt is kept: repeating an `eventID` within 24 h returns the first answer.
+    /// Milliseconds for which an event's receipt is kept: repeating an `eventID` within 24 h returns the first answer.
     package static let receiptLifetime: EpochMilliseconds = 24 * 60 * 60 * 1_000
     /// Maximum duration in milliseconds of the lease on an event's receipt.
     package static let receiptLeaseMax: EpochMilliseconds = 15 * 60 * 1_000
-    /// Minimum number of rows for an engine's bulk protocol; fewer rows fit into one statement, and so one round trip.
+    /// Minimum number of rows for an engine's bulk protocol; fewer rows take one statement and one round trip.
     package static let loadedRowsMin = 17
     /// Maximum number of due rows that a claim reads in one query.
     package static let claimWindow = 512
-    /// Due rows that a claim reads from each part of the queue to find out which parts have a backlog.
+    /// Number of due rows that a claim reads from each part of the queue to find out which parts have a backlog.
     package static let claimSample = 8
     /// Maximum number of parts with a backlog that a claim searches.
     package static let claimBucketsMax = 8

@@ -1,15 +1,15 @@
-// The roles of a storage. Code asks only for the role that it needs. ``Storage`` documents what all roles have in
+// The roles of a storage. Code depends only on the role that it needs. ``Storage`` documents what all roles have in
 // common.
 
-/// The devices of secrets.
+/// The devices registered under secrets.
 package protocol RegistrationStorage: Sendable {
     /// Inserts a device, or updates it if the secret already has its token.
     ///
-    /// An update sets the bundle and environment. It sets `updatedAt` to the call's time or, if that isn't later than
-    /// the old value, just after the old value, so that removing the previous registration can't remove this one. `id`,
-    /// `createdAt` and details that the call leaves nil are kept. The secret's devices are counted in the same
-    /// transaction as the insert, so that concurrent calls can't exceed the limit, which applies only to new tokens.
-    /// Rows under a legacy hash move to the primary hash.
+    /// An update sets the bundle ID and environment. It sets `updatedAt` to the call's time or, if that isn't later
+    /// than the old value, to just after the old value, so that removing the previous registration can't remove this
+    /// one. `id`, `createdAt` and details that the call leaves nil are kept. The secret's devices are counted in the
+    /// same transaction as the insert, so that concurrent calls can't exceed the limit, which applies only to new
+    /// tokens. Rows under a legacy hash move to the primary hash.
     ///
     /// With an `installationID`, the device is the secret's device for that installation: the call's token replaces the
     /// device's token, and its queued pushes go to the new token. If another device has the token, whether for another
@@ -31,15 +31,15 @@ package protocol RegistrationStorage: Sendable {
         token: String, under key: SecretKey, at now: EpochMilliseconds
     ) async throws(StorageError) -> Bool
 
-    /// The secret's devices, each token once, oldest first (by `createdAt`, then `id`).
+    /// The secret's devices, one row per token, oldest first (by `createdAt`, then `id`).
     func devices(of key: SecretKey) async throws(StorageError) -> [Device]
 
-    /// Moves a secret's devices, queued pushes, schedules and block from its legacy hashes to the primary hash; false
-    /// if there were none.
+    /// Moves a secret's devices, tokens, queued pushes, schedules and block from its legacy hashes to the primary hash;
+    /// false if there were none.
     ///
     /// If a token has rows under several hashes, one row stays and gets the pushes of the others. A worker that has
-    /// leased one of the pushes or schedules loses the lease (`settle` returns false). Log rows and receipts stay until
-    /// they expire.
+    /// leased one of the pushes or schedules loses the lease (`settle` returns false). Log rows and receipts stay where
+    /// they are until they expire.
     func rehash(_ key: SecretKey) async throws(StorageError) -> Bool
 
     /// Stores which environment accepted a device's token.
@@ -50,7 +50,7 @@ package protocol RegistrationStorage: Sendable {
         _ environment: DeviceEnvironment, of device: Device
     ) async throws(StorageError) -> Bool
 
-    /// Stores a device's preferences under the conditions of ``setEnvironment(_:of:)``; true if the row has them now.
+    /// Stores a device's preferences under the same conditions as ``setEnvironment(_:of:)``; true if it stored them.
     func setPreferences(_ preferences: String, of device: Device) async throws(StorageError) -> Bool
 
     /// Removes a device that APNs no longer knows, unless its `updatedAt` is later than `time`.
@@ -107,31 +107,31 @@ package protocol DeliveryLogStorage: Sendable {
         of key: SecretKey, before cursor: DeliveryCursor?, limit: Int
     ) async throws(StorageError) -> [Delivery]
 
-    /// How many pushes to each of a secret's devices APNs accepted since `start`, and how many of them since `recent`;
-    /// devices without any are left out.
+    /// For each of a secret's devices, how many pushes APNs accepted since `start`, and how many of those since
+    /// `recent`; devices without any are left out.
     ///
     /// Rows from `end` on were written by a clock that was ahead, and aren't counted. Reads the secret's newest
-    /// ``StorageLimits/countedDeliveriesMax`` rows under each hash, and counts further pushes only in the newest
-    /// ``StorageLimits/countedSharedDeliveriesMax`` of them.
+    /// ``StorageLimits/countedDeliveriesMax`` rows under each hash, and counts a row's pushes after the first only in
+    /// the newest ``StorageLimits/countedSharedDeliveriesMax`` of them.
     func countSent(
         of key: SecretKey, since start: EpochMilliseconds, recentlySince recent: EpochMilliseconds,
         before end: EpochMilliseconds
     ) async throws(StorageError) -> [String: SentCount]
 }
 
-/// Receipts of events, so that an event sent twice is processed once.
+/// Receipts for events, so that an event sent twice is processed only once.
 package protocol ReceiptStorage: Sendable {
     /// Claims an event, so that only one caller handles it.
     ///
-    /// Of any number of concurrent claims to the same (secret, `eventID`), exactly one is `claimed`. A receipt is valid
-    /// for 24 h from its claim (`StorageLimits.receiptLifetime`). A claim whose lease expired without an answer may be
+    /// Of any number of concurrent claims on the same (secret, `eventID`), exactly one is `claimed`. A receipt is valid
+    /// for 24 h from its claim (`StorageLimits.receiptLifetime`). An event whose lease expired without an answer may be
     /// claimed again with the same content. A lease that ends later than allowed (`StorageLimits.receiptLeaseMax`) was
-    /// written by a clock that was ahead; it is shortened to this claim's lease.
+    /// set by a relay whose clock was ahead; it is shortened to this claim's lease.
     func claim(_ event: EventClaim) async throws(StorageError) -> EventClaimResult
 
     /// Claims several events, with one statement if they are new, and returns the result for each, in order.
     ///
-    /// Of two events with the same (secret, `eventID`), one is `claimed`.
+    /// Of two events with the same (secret, `eventID`), only one is `claimed`.
     func claim(
         _ events: [EventClaim]
     ) async throws(StorageError) -> [Result<EventClaimResult, StorageError>]
@@ -142,8 +142,8 @@ package protocol ReceiptStorage: Sendable {
     /// pruned.
     func complete(_ event: EventClaim, answer: [UInt8]) async throws(StorageError) -> Bool
 
-    /// Releases a claimed event without an answer, so that it can be claimed immediately. Does nothing if the claim was
-    /// lost or completed.
+    /// Releases a claimed event without an answer, so that it can be claimed again immediately. Does nothing if the
+    /// claim was lost or completed.
     func release(_ event: EventClaim) async throws(StorageError)
 }
 
@@ -165,8 +165,8 @@ package protocol QueueStorage: Sendable {
     /// Leases pushes that are due at `now`, at most `limit`; returns each with its device as registered now, and
     /// whether its event has been acknowledged under the push's hash.
     ///
-    /// A second caller gets a push only after its lease has expired by that caller's clock. Secrets take turns
-    /// (`DueScan`): a secret with 10,000 due pushes doesn't delay another secret's single push. Pushes past their
+    /// A second caller gets a push only after its lease has expired according to that caller's clock. Secrets take
+    /// turns (`DueScan`): a secret with 10,000 due pushes doesn't delay another secret's single push. Pushes past their
     /// `expiresAt` and those whose device is gone or unreadable are also returned, so that their result is recorded.
     /// The call may return fewer pushes than are due, or none, if other callers take them at the same time. A caller
     /// that claims often should mostly use a narrow `scope`, which doesn't scan past backlogs.
@@ -189,21 +189,22 @@ package protocol QueueStorage: Sendable {
     /// When the next push is due or the next lease expires; nil if the queue is empty.
     func nextPushDue() async throws(StorageError) -> EpochMilliseconds?
 
-    /// Finds pushes whose due time (with `leased`, lease end) is later than `horizon`, latest first, at most `limit`.
+    /// Finds pushes whose due time (if `leased`, the lease's end) is later than `horizon`, latest first, at most
+    /// `limit`.
     ///
-    /// Only a clock that was ahead can have set a time beyond the longest wait.
+    /// Only a relay whose clock was ahead can have set a time beyond the longest wait.
     func pushes(
         dueAfter horizon: EpochMilliseconds, leased: Bool, limit: Int
     ) async throws(StorageError) -> [DuePush]
 
-    /// Sets when pushes are due or their leases end, unless they changed since they were found; returns how many it
-    /// set.
+    /// Sets the time at which pushes are due or their leases end, except for pushes that changed since they were found;
+    /// returns how many it changed.
     func setDue(_ pushes: [DuePush], to time: EpochMilliseconds) async throws(StorageError) -> Int
 
     /// The number of queued pushes, including leased ones; counting stops at `limit`.
     func countPushes(limit: Int) async throws(StorageError) -> Int
 
-    /// The number of queued pushes and the size of their payloads; stops at `limit` pushes.
+    /// The number of queued pushes and the total size of their payloads; stops at `limit` pushes.
     ///
     /// Reads every row, so callers should pause between calls.
     func measurePushes(limit: Int) async throws(StorageError) -> QueueSize
@@ -223,7 +224,7 @@ package protocol BlockStorage: Sendable {
     func blockedSecrets(limit: Int) async throws(StorageError) -> [BlockedSecret]
 }
 
-/// The keys that all relays of a database share.
+/// The keys shared by all relays that use a database.
 package protocol KeyStorage: Sendable {
     /// The key with this name; if there is none yet, stores `text`, if given, as the key.
     ///
@@ -235,14 +236,14 @@ package protocol KeyStorage: Sendable {
 
 /// The history of what was sent to a secret's devices, for the devices to list.
 ///
-/// Like log rows, items stay under the hash they were stored with.
+/// Like log rows, items keep the hash under which they were stored.
 package protocol HistoryStorage: Sendable {
-    /// Adds items, all or none, and counts the unread items for `keys`.
+    /// Adds items, all or nothing, and counts the unread items for `keys`.
     ///
-    /// On an engine that shards by secret, "all or none" applies separately to each part of the hashes
+    /// On an engine that shards by secret, "all or nothing" applies separately to each part of the hashes
     /// (`SecretHash.bucket`). An item is left out if its secret has no device, or already has an item with the same
-    /// `eventID`. Two concurrent callers may both add such an item; `ReceiptStorage.claim` prevents this. A secret
-    /// keeps its newest ``StorageLimits/historyItemsMax`` items. The call may be repeated.
+    /// `eventID`. Two concurrent callers could both add such an item, but `ReceiptStorage.claim` prevents this. A
+    /// secret keeps its newest ``StorageLimits/historyItemsMax`` items. The call may be repeated.
     ///
     /// - Parameter items: Each item with its secret's key; the item's hash is the key's primary hash.
     func add(
@@ -266,14 +267,14 @@ package protocol HistoryStorage: Sendable {
 
 /// When agents last used secrets, for devices to show.
 ///
-/// Like a log row, a row stays under the hash it was stored with.
+/// Like a log row, a row keeps the hash under which it was stored.
 package protocol AgentStorage: Sendable {
-    /// Stores the last uses of secrets that have a device, all or none.
+    /// Stores the last uses of secrets that have a device, all or nothing.
     ///
-    /// On an engine that shards by secret, "all or none" applies separately to each part of the hashes
+    /// On an engine that shards by secret, "all or nothing" applies separately to each part of the hashes
     /// (`SecretHash.bucket`). An earlier time than the stored one changes nothing, unless the difference exceeds the
-    /// maximum clock skew (``StorageLimits/clockSkewMax``). A use without a client's name keeps the stored name. Uses
-    /// of secrets without devices are left out. The call may be repeated.
+    /// maximum clock skew (``StorageLimits/clockSkewMax``). A use without a client name keeps the stored name. Uses of
+    /// secrets without devices are left out. The call may be repeated.
     func note(_ uses: [(use: AgentUse, key: SecretKey)]) async throws(StorageError)
 
     /// The last use of a secret under any of its hashes, or nil if none is stored, and, from the same read, the newest
@@ -293,7 +294,7 @@ package protocol AccessTokenStorage: Sendable {
         _ token: AccessToken, under key: SecretKey, limit: Int
     ) async throws(StorageError) -> AccessTokenCreation
 
-    /// The token with this digest and the hash under which its secret's rows are now stored; nil if there is none.
+    /// The token with this digest, including the current hash of its secret's rows; nil if there is none.
     ///
     /// The token may have expired.
     func accessToken(_ digest: Digest256) async throws(StorageError) -> AccessToken?
@@ -308,26 +309,26 @@ package protocol AccessTokenStorage: Sendable {
     func noteUse(of token: AccessToken, at now: EpochMilliseconds) async throws(StorageError)
 }
 
-/// Inspection and changes by operators: a secret's rows in all tables, and totals.
+/// What operators inspect and change: a secret's rows in all tables, and totals.
 package protocol TenantStorage: Sendable {
-    /// The number of rows of a secret, under all its hashes, that `revoke` would remove.
+    /// How many of a secret's rows, under all of its hashes, `revoke` would remove.
     func holdings(of key: SecretKey) async throws(StorageError) -> Holdings
 
     /// Removes a secret's rows from all tables except the delivery log and the blocked secrets, at most `limit` rows
     /// per table and hash, in one transaction, and returns how many it removed.
     ///
-    /// Small steps let other writers in: call again until nothing is left.
+    /// Small steps let other writers proceed in between: call again until nothing is left.
     func revoke(_ key: SecretKey, limit: Int) async throws(StorageError) -> Holdings
 
     /// Counts the ends of pushes in the delivery log between two times (the second exclusive), for one hash or for all.
     ///
-    /// Reads about `limit` rows along an index by time, without splitting a millisecond; the tally's `end` is the
-    /// time up to which it counted, where the next call continues.
+    /// Reads about `limit` rows along an index by time, without separating rows from the same millisecond; the tally's
+    /// `end` is the time up to which it counted, where the next call continues.
     func tally(
         of hash: SecretHash?, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
     ) async throws(StorageError) -> DeliveryTally
 
-    /// Counts the rows in one of `Census.shares` parts of the database, which are about equal in size.
+    /// Counts the rows in one of the database's parts (`Census.shares`), which are about equal in size.
     func census(ofShare share: UInt8) async throws(StorageError) -> Census
 
     /// The hashes that begin with `prefix` and have a row in one of the scope's tables, in order, at most `limit`.
@@ -353,14 +354,14 @@ package protocol DatabaseStatus: Sendable {
     /// Runs trivial queries on the connection that the next request would use, and reads the server's clock.
     ///
     /// - Parameter now: This machine's time.
-    /// - Returns: Both clocks; nil for a file.
+    /// - Returns: The readings of both clocks; nil for a file.
     func ping(now: @escaping @Sendable () -> EpochMilliseconds) async throws(StorageError) -> ClockReading?
 
     /// Inserts, updates and deletes a row in each table in one transaction, which is committed but leaves no rows.
     ///
-    /// Throws the error that storing a registration, a queued push or its log row would throw now, such as for a full
-    /// disk, a read-only database or a missing privilege. It costs as much as any write, so callers limit how often it
-    /// runs.
+    /// Throws the error that storing a registration, a queued push or its log row would throw now, for example because
+    /// of a full disk, a read-only database or a missing privilege. It costs as much as any write, so callers limit how
+    /// often it runs.
     func tryWriting(id: UUIDv7, at now: EpochMilliseconds) async throws(StorageError)
 
     /// The version of the database's schema: `SchemaStep.current` unless another program has changed it since the
@@ -384,7 +385,7 @@ extension QueueStorage {
         try await settle(settlements, logging: true)
     }
 
-    /// Stores pushes to be sent later, for the first time.
+    /// Stores pushes to be sent later; for a first attempt, not a repeated one.
     package func enqueue(
         _ pushes: [PendingPush], lease: PushLease?, limitPerSecret: Int
     ) async throws(StorageError) -> [EnqueueResult] {

@@ -12,14 +12,14 @@ package struct UUIDv7: Hashable, Sendable, CustomStringConvertible {
 
     /// Creates the ID that follows `previous` from the same source; within a millisecond, it sorts after `previous`.
     ///
-    /// Rows with such IDs go to the end of an index, not into the middle. Each ID is a random amount of up to 32 bits
-    /// after the previous one (RFC 9562, 6.2, method 2), so that two sources don't produce the same sequence.
+    /// Rows with such IDs go to the end of an index, not into the middle. Each ID exceeds the previous one by a random
+    /// amount of up to 32 bits (RFC 9562, 6.2, method 2), so that two sources don't produce the same sequence.
     package init(
         at now: EpochMilliseconds, after previous: UUIDv7?, using generator: inout some RandomNumberGenerator
     ) {
         let fresh = UUIDv7(at: now, using: &generator)
         guard let previous, previous.high >> 16 == fresh.high >> 16 else {
-            // The highest random bit stays free for increments.
+            // The highest random bit is cleared to leave room for increments.
             high = fresh.high
             low = fresh.low & ~(1 << 61)
             return
@@ -28,7 +28,7 @@ package struct UUIDv7: Hashable, Sendable, CustomStringConvertible {
         low = previous.low + 1 + fresh.low & 0xFFFF_FFFF
     }
 
-    /// Parses the canonical form; nil for anything else, such as capitals or another version.
+    /// Parses the canonical form; nil for anything else, such as capital letters or another version.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count == 36, [8, 13, 18, 23].allSatisfy({ bytes[$0] == UInt8(ascii: "-") }) else {
