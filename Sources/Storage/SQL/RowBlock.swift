@@ -9,7 +9,7 @@ package struct RowBlock: Sendable {
     package let columns: [String]
     /// All values in UTF-8, without separators.
     package private(set) var bytes: [UInt8] = []
-    /// Where each value ends in `bytes`; it begins where the previous value ends.
+    /// Where each value ends in `bytes`; a value begins where the previous one ends.
     package private(set) var ends: [Int] = []
     /// Whether each value is NULL, in the same order as `ends`.
     private var nulls: [Bool] = []

@@ -7,7 +7,7 @@ package protocol SQLConnection: AnyObject, SendableMetatype {
     /// This engine's SQL dialect.
     static var dialect: SQLDialect { get }
 
-    /// The deadline of the statements that run next.
+    /// The deadline for the statements that run next.
     ///
     /// A statement that would wait longer fails with `timeout`, and the connection is then unusable. A driver that
     /// can't interrupt its wait ends it after the options' `callTimeout`. SQLite, which waits only for locks, has its
@@ -38,7 +38,7 @@ package protocol SQLConnection: AnyObject, SendableMetatype {
     /// Runs SQL text unchanged, without parameters or results, such as `BEGIN`, `COMMIT` or DDL.
     func run(_ sql: String) throws(SQLFailure)
 
-    /// Inserts rows with the engine's bulk protocol, all or none; returns false without inserting anything if the
+    /// Inserts rows with the engine's bulk protocol, all or nothing; returns false without inserting anything if the
     /// engine has none.
     ///
     /// Must not be called within a transaction. Fails in the same ways as `execute`.
@@ -84,6 +84,6 @@ extension SQLConnection {
 }
 
 extension SQLConnection {
-    /// A file has no clock.
+    /// Nil, because a file has no clock.
     package var clock: String? { nil }
 }

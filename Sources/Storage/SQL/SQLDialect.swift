@@ -4,9 +4,9 @@ package final class SQLDialect: Sendable {
     package let hasOneWriter: Bool
     /// Begins a transaction that may write, at `READ COMMITTED`.
     package let begin: String
-    /// A query that counts the tables with a name, its only parameter.
+    /// A query that counts the tables with a given name, its only parameter.
     package let countTables: String
-    /// An `INSERT` that leaves an existing row with the same key unchanged and then reports no affected row.
+    /// An `INSERT` that leaves an existing row with the same key unchanged and, in that case, reports no affected row.
     ///
     /// `rest` is the text after the keyword, such as `secret_lock (secret_hash) VALUES (?)`.
     package let insertUnlessPresent: @Sendable (_ rest: String) -> String
@@ -20,13 +20,13 @@ package final class SQLDialect: Sendable {
     package let updateDevice: String
     /// Like `updateDevice`, but only if the device belongs to the installation given after the token.
     let updateInstallation: String
-    /// The statements built from this dialect, once.
+    /// The statements, built once from this dialect.
     let statements: SQLStatements
 
     /// Creates a dialect from its parts.
     ///
     /// - Parameters:
-    ///   - greatest: The function for the larger of two numbers.
+    ///   - greatest: The function that returns the larger of two numbers.
     ///   - bytewise: Makes a column compare byte for byte in `ORDER BY` and `<`: `id` becomes `id COLLATE "C"`.
     ///   - deleteFirst: A `DELETE` of a limited number of rows in order; the limit is the last parameter.
     package init(

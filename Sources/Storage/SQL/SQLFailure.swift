@@ -22,7 +22,7 @@ package struct SQLFailure: Error, Hashable, Sendable {
     /// Whether the change may have been made although no confirmation arrived.
     package var mayBeDone: Bool
 
-    /// Creates a failure; by default, after a lost connection the change may have been made.
+    /// Creates a failure; by default, the change may have been made if the connection was lost, otherwise not.
     package init(_ kind: Kind, _ error: StorageError, mayBeDone: Bool? = nil) {
         self.kind = kind
         self.error = error

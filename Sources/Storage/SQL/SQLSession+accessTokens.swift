@@ -1,11 +1,11 @@
-/// Access tokens, which grant their holders part of what a secret grants.
+/// Access tokens, which grant their holders part of the access that a secret grants.
 extension SQLSession {
     func create(
         _ token: AccessToken, _ key: SecretKey, limit: Int
     ) throws(SQLFailure) -> AccessTokenCreation {
         // A token refers to one hash: the hash under which the secret's devices are stored.
         if key.hasLegacy { _ = try rehash(key) }
-        // Checked before locking, because locking leaves a lock row for every invented secret.
+        // Checked before locking, because locking leaves a lock row even for an unknown secret.
         guard try hasDevice(key) else { return .noDevices }
         return try transaction { () throws(SQLFailure) in
             try lock(key.primary)
@@ -98,8 +98,8 @@ extension SQLSession {
 
     /// Removes rows under a secret's hash and the same tokens' rows under their digests.
     ///
-    /// The rows under the digests go first: without them the tokens no longer work, even where an engine commits its
-    /// shards one by one.
+    /// The rows under the digests are removed first: without them the tokens no longer work, even where an engine
+    /// commits its shards one by one.
     private func removeAccessTokens(_ condition: String, _ values: [SQLValue]) throws(SQLFailure) -> Int {
         try transaction { () throws(SQLFailure) in
             let digests = try rows(
@@ -116,7 +116,7 @@ extension SQLSession {
 }
 
 extension AccessToken {
-    /// The hash of the row by which requests with the token are looked up.
+    /// The hash under which a request's token is looked up.
     fileprivate var place: SecretHash { SecretHash(digest) }
 }
 

@@ -4,7 +4,7 @@ extension SQLSession {
         try transaction { () throws(SQLFailure) in
             // All calls use the same order, so that concurrent calls don't deadlock.
             for (use, key) in uses.sorted(by: { $0.key.primary < $1.key.primary }) {
-                // The secret is locked, so that no use is stored after its last device is removed.
+                // The secret is locked, so that no use is stored after the secret's last device is removed.
                 guard try hasDevice(key) else { continue }
                 try lock(key.primary)
                 guard try hasDevice(key) else { continue }
@@ -16,7 +16,7 @@ extension SQLSession {
                     """,
                     [
                         time, .text(use.client), .hash(key.primary), time,
-                        // Only a clock that was ahead can have stored such a time.
+                        // Only a relay whose clock was ahead can have stored such a time.
                         .integer(use.usedAt + StorageLimits.clockSkewMax),
                     ])
                 guard changed == 0 else { continue }

@@ -3,7 +3,7 @@ extension SQLSession {
     /// The due pushes that a claim tries to take; other callers may take them first.
     ///
     /// If one window contains all due rows, nothing else is read. Otherwise there is a backlog: the claim takes the
-    /// rows of parts with few due rows, then those of the round's next parts among the others.
+    /// rows in parts with few due rows, then rows in the round's next parts, which have many.
     package func choose(
         dueAt now: EpochMilliseconds, limit: Int, _ scope: ClaimScope, _ rounds: inout ClaimRounds
     ) throws(SQLFailure) -> [DuePush] {
@@ -59,7 +59,7 @@ extension SQLSession {
             """, [.integer(now)])
     }
 
-    /// The oldest due pushes in a part, excluding some secrets.
+    /// The oldest due pushes in a part, excluding those of some secrets.
     private func window(
         of bucket: Int, without excluded: [SecretHash], dueAt now: EpochMilliseconds
     ) throws(SQLFailure) -> [DuePush] {

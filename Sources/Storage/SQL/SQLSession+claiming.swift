@@ -55,11 +55,11 @@ extension SQLSession {
         let inOrder = chosen.compactMap { due in
             claimed.removeValue(forKey: PlaceOfPush(hash: due.secretHash, id: due.id))
         }
-        // Includes pushes that a first attempt took before its connection was lost.
+        // Includes pushes that an earlier attempt took before its connection was lost.
         return inOrder + claimed.values
     }
 
-    /// Finds the recipients of pushes that don't go to a device's own token, of which there are few.
+    /// Finds the recipients of the few pushes that don't go to a device's own token.
     private func addTokens(to claimed: inout [PlaceOfPush: ClaimedPush]) throws(SQLFailure) {
         for (place, found) in claimed where found.device == nil && found.push.isForToken {
             let token = try token(id: found.push.deviceID, found.push.secretHash)

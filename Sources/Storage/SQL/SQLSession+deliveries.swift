@@ -61,7 +61,7 @@ extension SQLSession {
         return tally
     }
 
-    /// The log rows in the form of the engine's bulk protocol.
+    /// The log rows in the form that the engine's bulk protocol requires.
     private static func block(of deliveries: [Delivery]) -> RowBlock {
         var block = RowBlock(
             "delivery_log", SQLStatements.deliveryColumns, rows: deliveries.count, bytesPerRow: 256)

@@ -10,8 +10,8 @@ extension SQLSession {
         return key.ordered(devices)
     }
 
-    /// Registering a known device takes one statement; a new device, or an installation's new token, is stored with its
-    /// secret locked.
+    /// Registering a known device takes one statement; a new device, or an installation's new token, is stored while
+    /// its secret is locked.
     package func register(
         _ registration: Registration, _ key: SecretKey, limit: Int
     ) throws(SQLFailure) -> RegistrationResult {
@@ -37,7 +37,7 @@ extension SQLSession {
         }
     }
 
-    /// Moves all of a secret's rows to its primary hash; false if there were none under other hashes.
+    /// Moves a secret's rows to its primary hash; false if there were none under other hashes.
     func rehash(_ key: SecretKey) throws(SQLFailure) -> Bool {
         let legacy = try hashesWithRows(key.legacy)
         guard !legacy.isEmpty else { return false }
@@ -53,7 +53,7 @@ extension SQLSession {
         return try unregisterOnce(token, key, at: now, logging: logging) ?? false
     }
 
-    /// Removes a device once; nil if a row that was found no longer exists.
+    /// Tries once to remove a device; nil if none of the rows that were found still exists.
     private func unregisterOnce(
         _ token: String, _ key: SecretKey, at now: EpochMilliseconds, logging: Bool
     ) throws(SQLFailure) -> Bool? {
@@ -133,7 +133,7 @@ extension SQLSession {
         let logged = try execute(
             statements.logRemovedPushes, [.integer(now), .hash(hash), .text(device)])
         guard logged > 0 else { return }
-        // Pushes stored since then stay; they end when they are claimed without a device.
+        // Pushes stored in the meantime stay; they end when they are claimed without a device.
         _ = try execute(
             """
             DELETE FROM pending_push WHERE secret_hash = ? AND device_id = ? AND EXISTS (
@@ -187,7 +187,7 @@ extension SQLSession {
             ])
     }
 
-    /// The hashes under which there are rows.
+    /// The hashes under which there are rows to move.
     private func hashesWithRows(_ hashes: [SecretHash]) throws(SQLFailure) -> [SecretHash] {
         var found: [SecretHash] = []
         for hash in hashes {
@@ -204,17 +204,17 @@ extension SQLSession {
 
     /// Locks a secret under all of its hashes and moves its rows to the primary one; within a transaction.
     private func moveAll(from legacy: [SecretHash], to primary: SecretHash) throws(SQLFailure) {
-        // A relay without the pepper may register under a legacy hash in the meantime.
+        // A relay without the pepper may register a device under a legacy hash in the meantime.
         try lock([primary] + legacy)
         for hash in legacy { try move(from: hash, to: primary) }
     }
 
-    /// Moves all of a secret's rows to its primary hash.
+    /// Moves a secret's rows from a legacy hash to its primary hash.
     ///
     /// If a token or installation has rows under both hashes, the row under the primary hash stays and gets the other
     /// row's queued pushes.
     ///
-    /// Deletes and inserts, because engines that shard by `secret_hash` refuse to change it.
+    /// Deletes and inserts rows, because engines that shard by `secret_hash` refuse to change it.
     private func move(from legacy: SecretHash, to primary: SecretHash) throws(SQLFailure) {
         let current = try devices(of: SecretKey(primary: primary))
         let ids = Dictionary(current.map { (Array($0.token.utf8), $0.id) }) { first, _ in first }
@@ -270,7 +270,7 @@ extension Device {
 
     /// Counts the devices under one hash.
     package static let countByHash = "SELECT count(*) FROM device_registration WHERE secret_hash = ?"
-    /// Inserts a device with its `columns`.
+    /// Inserts a device with values for all `columns`.
     package static let insert =
         "INSERT INTO device_registration (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     /// Selects the devices under one hash.

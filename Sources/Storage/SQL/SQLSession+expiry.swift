@@ -34,7 +34,7 @@ extension SQLSession {
             removed: try removeFirst(of: table, from: next, before: next + 1, limit: limit), next: next)
     }
 
-    /// Removes a span that had at most `limit` rows when it was read.
+    /// Removes the rows in a span that had at most `limit` rows when it was read.
     private func removeSpan(
         of table: ExpiringTable, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
     ) throws(SQLFailure) -> Int {

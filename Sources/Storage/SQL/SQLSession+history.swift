@@ -41,7 +41,7 @@ extension SQLSession {
         return try transaction { () throws(SQLFailure) in
             var reading = HistoryReading()
             if let ids {
-                // All calls use the same order, because two devices may report the same items at once.
+                // All calls use the same order, because two devices may report the same items at the same time.
                 for id in Set(ids).sorted() {
                     reading.read += try execute(
                         update + " AND created_at = ? AND id = ?",
@@ -70,8 +70,8 @@ extension SQLSession {
 // MARK: - Parts
 
 extension SQLSession {
-    /// The items whose secret has a device; locks each secret, so that no item is stored after its last device is
-    /// removed.
+    /// The items whose secret has a device; locks each secret, so that no item is stored after the secret's last device
+    /// is removed.
     private func ofRegistered(
         _ items: [(item: HistoryItem, key: SecretKey)]
     ) throws(SQLFailure) -> [(item: HistoryItem, key: SecretKey)] {

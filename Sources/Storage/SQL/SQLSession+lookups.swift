@@ -1,4 +1,4 @@
-/// Look-ups of several secrets' devices in one statement.
+/// Look-ups of several secrets' devices with one statement.
 extension SQLSession {
     /// The devices of each secret.
     ///
@@ -25,7 +25,7 @@ extension SQLSession {
         guard let any = hashes.first,
             let selection = Self.lookups.first(where: { $0.places >= hashes.count })
         else { return }
-        // The remaining parameters repeat a hash, so they match no further rows.
+        // The remaining parameters repeat a hash, so they match no additional rows.
         let filling = Array(repeating: any, count: selection.places - hashes.count)
         for hash in hashes { found[hash] = [] }
         try query(selection.sql, (hashes + filling).map { .hash($0) }) { row throws(SQLFailure) in

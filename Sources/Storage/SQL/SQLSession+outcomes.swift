@@ -7,7 +7,8 @@ extension SQLSession {
         for hash in key.hashes {
             for kind in OutcomePosition.Kind.allCases {
                 let (time, id) = position.start(of: kind)
-                // The row at the position is read again, because not all of a log row's pushes may have been listed.
+                // The row at the position is read again, because some of a log row's pushes may not have been listed
+                // yet.
                 let values: [SQLValue] = [
                     .hash(hash), .integer(time), .integer(end), .integer(time), .text(id), .limit(limit + 1),
                 ]

@@ -63,7 +63,7 @@ extension SQLSession {
     /// Each removal is a separate statement, because a statement that locks several rows can deadlock. A call stops
     /// after ``StorageLimits/locksRemovedPerCall``, so that it meets its deadline even if commits are slow.
     ///
-    /// This may remove the lock row of a secret just after another caller's transaction added its first
+    /// This may remove the lock row of a secret just after another caller's transaction added the secret's first
     /// device. Callers that wait for the row then create a new one.
     func pruneLocks(after start: String, limit: Int) throws(SQLFailure) -> (removed: Int, next: String?) {
         guard !dialect.hasOneWriter else { return (0, nil) }

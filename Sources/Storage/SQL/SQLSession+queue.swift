@@ -80,7 +80,7 @@ extension SQLSession {
     private struct Backlog {
         var waiting: Int
         let devices: Set<String>
-        /// The IDs that are already stored; looked up only when needed.
+        /// The IDs of pushes that are already stored; looked up only when needed.
         let stored: Set<String>
 
         mutating func add(_ push: PendingPush, limit: Int) -> EnqueueResult {
@@ -98,7 +98,7 @@ extension SQLSession {
         var waiting = try countPushes(of: secret)
         let isNearLimit = waiting + count > limit / 2
         if isNearLimit {
-            // Near the limit, callers count one at a time. Far below it, no caller can exceed the limit.
+            // Near the limit, only one caller counts at a time. Far below it, no caller can exceed the limit.
             try lock(secret)
             waiting = try countPushes(of: secret)
         }

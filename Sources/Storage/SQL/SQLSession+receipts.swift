@@ -43,7 +43,7 @@ extension SQLSession {
             if inserted == chunk.count {
                 for event in chunk { known[event.id] = .claimed }
             } else {
-                // Receipts that were just inserted are recognized by their claim.
+                // Receipts that were just inserted are recognised by their claim's ID.
                 for (key, ofSecret) in Dictionary(grouping: chunk, by: \.key) {
                     known.merge(try results(of: ofSecret, key)) { one, _ in one }
                 }
@@ -55,7 +55,7 @@ extension SQLSession {
         }
     }
 
-    /// The results of one secret's claims, as far as existing receipts decide them without a change.
+    /// The results of one secret's claims, as far as existing receipts determine them without a change.
     private func results(
         of events: [EventClaim], _ key: SecretKey
     ) throws(SQLFailure) -> [UUIDv7: EventClaimResult] {
@@ -98,7 +98,7 @@ extension SQLSession {
             let answers = filled.flatMap { [.text($0.claim.id.text), .blob($0.answer)] as [SQLValue] }
             let updated = try execute(
                 SQLStatements.completions[filled.count] ?? "", answers + filled.flatMap(\.place))
-            // If some claims were lost, each response is stored once more to find out which.
+            // If some claims were lost, each response is stored again on its own, to find out which.
             if updated == chunk.count { completed.formUnion(chunk.map(\.claim.id)) }
         }
         return try events.map { event throws(SQLFailure) in
@@ -142,7 +142,7 @@ extension SQLSession {
         ]
     }
 
-    /// The event's receipts, the primary hash's first, including expired ones.
+    /// The event's receipts, including expired ones, with the one under the primary hash first.
     private func receipts(of event: EventClaim) throws(SQLFailure) -> [Receipt] {
         var receipts: [Receipt] = []
         try query(
@@ -163,7 +163,7 @@ extension SQLSession {
             expiresAt: try row.integer(5))
     }
 
-    /// The result of a claim given a valid receipt; nil if the receipt's lease has expired and the claim may take it.
+    /// The result of claiming an event that has a valid receipt; nil if the lease has expired and can be taken over.
     private func result(of event: EventClaim, _ receipt: Receipt) -> EventClaimResult? {
         guard receipt.content == event.content.hex else { return .conflict }
         if let answer = receipt.answer { return .answered(answer) }
@@ -172,7 +172,7 @@ extension SQLSession {
         return receipt.leaseUntil > event.at ? .inProgress : nil
     }
 
-    /// Shortens a lease that ends later than allowed, because the clock was ahead when it was taken.
+    /// Shortens a lease that ends later than allowed, because its owner's clock was ahead.
     ///
     /// The receipt isn't taken over, because its owner may still be working.
     private func shorten(_ receipt: Receipt, for event: EventClaim) throws(SQLFailure) {

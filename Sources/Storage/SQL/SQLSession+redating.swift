@@ -1,4 +1,4 @@
-/// Schedules written by a clock that was ahead.
+/// Schedules with times set by a clock that was ahead.
 extension SQLSession {
     func schedules(
         writtenAfter time: EpochMilliseconds, at now: EpochMilliseconds, limit: Int

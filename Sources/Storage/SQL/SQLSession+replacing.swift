@@ -1,7 +1,8 @@
 /// Activity tokens that were replaced by newer ones for the same device and session.
 ///
-/// A registration may arrive late, or again after its response was lost. Rows without a token record the replaced
-/// tokens, so that a late registration doesn't displace their successors.
+/// A registration may arrive late, or again after its response was lost. Rows of a kind of their own
+/// (`PushTokenKind.replacedColumn`) record the replaced tokens, so that a late registration doesn't displace their
+/// successors.
 extension SQLSession {
     /// Whether the device has replaced this activity token with another token that it still has.
     func isReplaced(_ token: PushToken, under hash: SecretHash) throws(SQLFailure) -> Bool {
@@ -27,7 +28,7 @@ extension SQLSession {
         return false
     }
 
-    /// Records that a token replaced others; the oldest records over the limit are dropped.
+    /// Records that a token replaced others; the oldest records beyond the limit are dropped.
     func noteReplaced(_ others: [PushToken], by token: PushToken, under hash: SecretHash) throws(SQLFailure) {
         guard token.kind == .activity, !others.isEmpty else { return }
         for other in others {

@@ -186,7 +186,7 @@ extension SQLSession {
             [.hash(row.hash), .text(event.eventID), .integer(row.expiresAt)])
     }
 
-    /// Removes the oldest rows over the limit, and any others with the same millisecond.
+    /// Removes the oldest rows beyond the limit, and any others from the same millisecond.
     private func removeAcknowledgements(of hash: SecretHash, beyond limit: Int) throws(SQLFailure) {
         let last = try integer(
             "SELECT acked_at FROM event_reply WHERE secret_hash = ? ORDER BY acked_at DESC LIMIT 1 OFFSET ?",

@@ -3,9 +3,9 @@ extension SQLSession {
     func create(
         _ schedule: Schedule, _ key: SecretKey, limit: Int
     ) throws(SQLFailure) -> ScheduleCreation {
-        // Stored under the hash of the secret's devices, where the worker looks for them.
+        // Stored under the same hash as the secret's devices, where the worker looks for them.
         if key.hasLegacy { _ = try rehash(key) }
-        // Checked before locking, because locking leaves a lock row for every invented secret.
+        // Checked before locking, because locking leaves a lock row even for an unknown secret.
         guard try hasDevice(key) else { return .noDevices }
         return try transaction { () throws(SQLFailure) in
             try lock(key.primary)
@@ -79,8 +79,8 @@ extension SQLSession {
             """, .anyHash(of: key) + [.text(kind.rawValue), .text(value)]) > 0
     }
 
-    /// Moves a secret's rows to another hash by deleting and inserting them; rows whose name is already taken there are
-    /// dropped.
+    /// Moves a secret's rows to another hash by deleting and inserting them; rows whose name is already taken under
+    /// that hash are dropped.
     func moveSchedules(from old: SecretHash, to new: SecretHash) throws(SQLFailure) {
         var found: [ScheduleRow] = []
         try query(
@@ -105,7 +105,7 @@ extension SQLSession {
         guard !chosen.isEmpty || isRepeated else { return [] }
         return try transaction { () throws(SQLFailure) in
             let claimed = try takeSchedules(chosen, dueAt: now, lease)
-            // Includes schedules that a first attempt took before its connection was lost.
+            // Includes schedules that an earlier attempt took before its connection was lost.
             return isRepeated ? try held("due_at <= ? AND lease_owner = ?", [.integer(now)], lease) : claimed
         }
     }
@@ -255,7 +255,7 @@ extension SQLSession {
     }
 }
 
-/// A row of the table, with the lease.
+/// A row of the table, including the lease.
 struct ScheduleRow {
     let schedule: Schedule
     let leaseOwner: String?
@@ -267,7 +267,7 @@ struct ScheduleRow {
         self.leaseUntil = leaseUntil
     }
 
-    /// A row of `SQLStatements.scheduleColumns`.
+    /// Reads a row of `SQLStatements.scheduleColumns`.
     init(_ row: SQLRow) throws(SQLFailure) {
         guard let id = UUIDv7(try row.text(1)) else { throw row.wrong(1) }
         guard let kind = ScheduleKind(rawValue: try row.text(2)) else { throw row.wrong(2) }
@@ -286,7 +286,7 @@ struct ScheduleRow {
         self.init(schedule, leaseOwner: try row.optionalText(16), leaseUntil: try row.integer(17))
     }
 
-    /// The row's column values, stored under `hash`.
+    /// The row's column values, for storing it under `hash`.
     func values(under hash: SecretHash) -> [SQLValue] {
         func optional(_ value: Int64?) -> SQLValue { value.map { .integer($0) } ?? .null }
         return [

@@ -1,7 +1,7 @@
 /// The secrets' tokens other than their devices' own.
 extension SQLSession {
     func save(_ token: PushToken, _ key: SecretKey) throws(SQLFailure) -> Bool {
-        // Checked before locking, because locking leaves a lock row for every invented secret.
+        // Checked before locking, because locking leaves a lock row even for an unknown secret.
         guard try hasDevice(key) else { return false }
         return try transaction { () throws(SQLFailure) in
             // Locked, so that concurrent calls neither exceed the limit nor store two tokens for one device.
@@ -175,7 +175,7 @@ extension SQLSession {
             """,
             mine + [
                 .text(start.deviceID), .integer(state.now),
-                // Only a clock that was ahead can have set a later time.
+                // Only a relay whose clock was ahead can have set a later time.
                 .integer(state.now + StorageLimits.activityStartInterval + StorageLimits.clockSkewMax),
             ])
         let recent = try count(
@@ -185,7 +185,7 @@ extension SQLSession {
         var values = start.values(under: start.secretHash)
         values[1] = .text(PushTokenKind.startedColumn)
         values[2] = .text(state.sessionID)
-        // A device's token may change within the interval.
+        // The device's ID instead of its token, which may change within the interval.
         values[3] = .text(start.deviceID)
         values[11] = .integer(state.now + StorageLimits.activityStartInterval)
         return try execute(PushToken.insertion(dialect), values) > 0
@@ -236,7 +236,7 @@ extension SQLSession {
         _ = try execute(PushToken.insertion(dialect), token.values(under: hash))
     }
 
-    /// Removes expired activities, and the oldest activities over the limit.
+    /// Removes expired activities, and the oldest activities beyond the limit.
     private func removeOldest(_ hash: SecretHash, at now: EpochMilliseconds) throws(SQLFailure) {
         _ = try execute(
             "DELETE FROM push_token WHERE secret_hash = ? AND kind = ? AND expires_at <= ?",
@@ -275,7 +275,7 @@ extension PushToken {
         ]
     }
 
-    /// Reads a row of `columns`; nil if the row has no token.
+    /// Reads a token from a row of `columns`; nil if the row only records a start or a replaced token.
     fileprivate init?(_ row: SQLRow) throws(SQLFailure) {
         guard let kind = PushTokenKind(rawValue: try row.text(1)) else { return nil }
         self.init(

@@ -19,7 +19,7 @@ package struct SQLSession {
         isInTransaction = false
     }
 
-    /// Creates a session for calls within a transaction of the connection's owner.
+    /// Creates a session for calls within a transaction that the connection's owner has begun.
     package init(inTransactionOf connection: any SQLConnection) {
         self.connection = connection
         deadline = nil
@@ -85,7 +85,8 @@ package struct SQLSession {
 
     /// Locks a secret until the transaction ends.
     ///
-    /// Updates the row before inserting it: two concurrent inserts would share a lock that neither could upgrade.
+    /// Tries to update the row before inserting it: two concurrent inserts would share a lock that neither could
+    /// upgrade.
     func lock(_ hash: SecretHash) throws(SQLFailure) {
         guard !dialect.hasOneWriter else { return }
         guard try execute(statements.takeLock, [.hash(hash)]) == 0 else { return }

@@ -2,7 +2,7 @@
 final class SQLStatements: Sendable {
     /// The end of a `SELECT` that locks its rows until the transaction ends.
     let lockRows: String
-    // Adding a device locks its secret's row in this table. Locking is an update, so that a cluster that certifies
+    // Adding a device locks its secret's row in `secret_lock`. Locking is an update, so that a cluster that certifies
     // writes (Galera) notices it.
     let makeLock: String
     let takeLock = "UPDATE secret_lock SET registrations = registrations + 1 WHERE secret_hash = ?"
@@ -32,7 +32,7 @@ final class SQLStatements: Sendable {
     let firstItemBeyond: String
     let deleteItemsFrom: String
     let insertSchedules: Insertion
-    /// A schedule's ID, for ordering by bytes.
+    /// A schedule's ID, as an expression that is ordered byte for byte.
     let scheduleID: String
     let insertReply: String
 
@@ -201,7 +201,7 @@ final class SQLStatements: Sendable {
     }
 }
 
-/// An `INSERT` of several rows, in few sizes, because each size is a separate prepared statement.
+/// An `INSERT` of several rows, in only a few sizes, because each size is a separate prepared statement.
 struct Insertion: Sendable {
     /// The allowed numbers of rows per statement.
     static let chunkSizes = [64, 16, 4, 1]
@@ -212,7 +212,7 @@ struct Insertion: Sendable {
     /// The numbers of rows for which this insertion has a statement.
     let sizes: [Int]
 
-    /// Creates an insertion from a statement whose rows follow at its end, or at `mark`.
+    /// Creates an insertion from a statement whose rows go at its end, or at `mark`.
     init(_ statement: String, columns: [String], sizes: [Int] = chunkSizes) {
         self.sizes = sizes
         let row = "(" + Array(repeating: "?", count: columns.count).joined(separator: ", ") + ")"
@@ -256,7 +256,7 @@ struct Insertion: Sendable {
         return chunks
     }
 
-    /// The statement that inserts `rows` rows, one of `sizes`.
+    /// The statement that inserts `rows` rows, a number in `sizes`.
     func sql(rows: Int) -> String {
         statements[rows] ?? ""
     }

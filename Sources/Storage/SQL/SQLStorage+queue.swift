@@ -25,7 +25,7 @@ extension SQLStorage {
 
     /// Takes each part's pushes in a separate transaction, then reads the pushes under the lease.
     ///
-    /// If a part can't be taken, the caller gets the pushes of the parts before it.
+    /// If a part can't be taken, the caller gets the pushes from the parts before it.
     private func claimInParts(
         _ chosen: [DuePush], dueAt now: EpochMilliseconds, _ lease: PushLease
     ) async throws(StorageError) -> [ClaimedPush] {

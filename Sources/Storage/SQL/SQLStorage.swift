@@ -32,7 +32,7 @@ package protocol SQLStorage: Storage {
 }
 
 extension SQLStorage {
-    /// Reads for the calling method.
+    /// Reads on behalf of the calling method.
     package func read<Output: Sendable>(
         call: StaticString = #function,
         _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
@@ -40,7 +40,7 @@ extension SQLStorage {
         try await read(call, body)
     }
 
-    /// Writes for the calling method.
+    /// Writes on behalf of the calling method.
     package func write<Output: Sendable>(
         call: StaticString = #function,
         _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
@@ -48,7 +48,7 @@ extension SQLStorage {
         try await write(call, body)
     }
 
-    /// Changes a secret's devices for the calling method.
+    /// Changes a secret's devices on behalf of the calling method.
     package func writeDevices<Output: Sendable>(
         call: StaticString = #function, of key: SecretKey,
         _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
@@ -259,7 +259,7 @@ extension SQLStorage {
             try session.transaction { () throws(SQLFailure) in
                 if !session.dialect.hasOneWriter {
                     // Rolled back, because only pruning deletes rows from this table: the trial must not need the
-                    // privilege.
+                    // privilege to do so.
                     try session.connection.run("SAVEPOINT lock_trial")
                     try session.execute(TrialWrite.locking(id: id))
                     try session.connection.run("ROLLBACK TO SAVEPOINT lock_trial")

@@ -23,7 +23,7 @@ extension SQLValue {
 
 /// One row of a result, whose columns are read by their position in the `SELECT`.
 ///
-/// Unreadable values throw `corrupt`: this program didn't write them.
+/// Reading an invalid value throws `corrupt`, because this program didn't write it.
 package struct SQLRow: Sendable {
     let columns: [SQLValue]
 

@@ -257,6 +257,6 @@ package enum TrialWrite {
         }
     }
 
-    /// As long as APNs accepts, so it doesn't fit on the page on which it begins and needs another free page.
+    /// As long as APNs allows, so that it doesn't fit on the page on which it begins and needs another free page.
     private static let payload = [UInt8](repeating: 0x20, count: 4_096)
 }
