@@ -31,7 +31,7 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
     /// Selects the schema's version; requires the table `relay_schema`.
     package static let versionQuery = "SELECT coalesce(max(version), 0) FROM relay_schema"
 
-    /// Counts first steps that builds before the first release applied; see `StorageError.unreleased`.
+    /// Counts records of a first step applied by a build before the first release; see `StorageError.unreleased`.
     package static let countUnreleased =
         "SELECT count(*) FROM relay_schema WHERE version = 1 AND summary <> '\(baseline.summary)'"
 

@@ -13,10 +13,11 @@ extension SchemaTable {
         name: "relay_schema", key: ["version"],
         columns: [.column("version", .small), .column("summary", .text(255))], hasRowIDs: true)
 
-    /// Stores a secret's devices next to each other, keyed as look-ups find them.
+    /// Stores a secret's devices next to each other, under the key that look-ups use.
     ///
-    /// In SQLite this halves the size and the time of a look-up compared with OpenCode's table, whose primary key is
-    /// `id`. Claiming a push looks up its device by ID. A secret has few devices, so installations need no index.
+    /// In SQLite, this halves the table's size and the time of a look-up compared with OpenCode's table, whose primary
+    /// key is `id`. Claiming a push looks up its device by ID. A secret has few devices, so installations need no
+    /// index.
     private static let deviceRegistration = SchemaTable(
         name: "device_registration", key: ["secret_hash", "device_token"],
         columns: [

@@ -1,6 +1,6 @@
 /// A table of the schema, from which each engine's SQL is made.
 package struct SchemaTable: Hashable, Sendable {
-    /// A column's type; keys and IDs stored as text compare byte for byte.
+    /// A column's type; keys and IDs stored as text are compared byte for byte.
     package enum Kind: Hashable, Sendable {
         /// A hexadecimal SHA-256.
         case hash
@@ -49,7 +49,7 @@ package struct SchemaTable: Hashable, Sendable {
         package let name: String
         /// The index's columns, in order.
         package let columns: [String]
-        /// Whether no two rows may have the same values.
+        /// Whether no two rows may have the same values in these columns.
         package var isUnique = false
         /// The engines that have the index.
         package var engines = Engines.all
@@ -68,18 +68,18 @@ package struct SchemaTable: Hashable, Sendable {
     package let key: [String]
     /// The table's columns.
     package let columns: [Column]
-    /// The table's further indices.
+    /// The table's other indices.
     package var indices: [Index] = []
     /// The primary key in SQLite if it differs; `key` is then an index.
     package var sqliteKey: [String]?
-    /// Whether SQLite stores rows apart from the key, so that counts and scans read small indices instead of whole
-    /// rows.
+    /// Whether the SQLite table has row IDs, so that its rows are stored separately from the primary key, and counts
+    /// and scans read small indices instead of whole rows.
     package var hasRowIDs = false
     /// The engines that have the table.
     package var engines = Engines.all
     /// The step that creates the table.
     package var since = SchemaStep.baseline
-    /// Rows that `relay copy` reads and writes at once, a few megabytes at most; 0 for a table that it skips.
+    /// How many rows `relay copy` reads and writes at a time, a few megabytes at most; 0 for a table that it skips.
     package var rowsPerPage = 0
     /// Whether rows never change after they are inserted.
     package var isLog = false

@@ -1,4 +1,4 @@
-/// Writes the schema in an engine's SQL; each statement is harmless when repeated, once `alreadyExists` is ignored.
+/// Writes the schema in an engine's SQL; each statement is harmless when repeated, if `alreadyExists` is ignored.
 package struct SchemaWriter: Sendable {
     /// Whether to write SQLite's tables and indices.
     let isSQLite: Bool
@@ -12,7 +12,7 @@ package struct SchemaWriter: Sendable {
     let options: @Sendable (SchemaTable) -> String
     /// The first statements in an empty database.
     let preamble: [String]
-    /// Gives OpenCode's tables the keys and types that the relay needs, without the relay's further columns.
+    /// Gives OpenCode's tables the keys and types that the relay needs, but not the relay's additional columns.
     let adoption: [String]
 
     /// Creates a writer from its parts.
@@ -87,7 +87,7 @@ package struct SchemaWriter: Sendable {
         return "CREATE \(kind) IF NOT EXISTS \(index.name) ON \(table.name) (\(columns))"
     }
 
-    /// Adds columns: on SQLite in one statement per column, elsewhere all or none in a single statement.
+    /// Adds columns: on SQLite in one statement per column, elsewhere in a single statement, all or nothing.
     private func alter(_ table: SchemaTable, adding columns: [SchemaTable.Column]) -> [String] {
         let clauses = columns.map { "\(addColumn) \(definition(of: $0, isAdded: true))" }
         guard !isSQLite else { return clauses.map { "ALTER TABLE \(table.name) \($0)" } }

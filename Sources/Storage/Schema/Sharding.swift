@@ -1,6 +1,6 @@
-/// An engine that shards by secret if each table is declared so, with the statements that create a sharded database.
+/// An engine that shards by secret if each table is set up for it, with the statements that create a sharded database.
 package enum Sharding: String, CaseIterable, Sendable {
-    /// A sharded keyspace of Vitess (PlanetScale), where the relay can't create tables itself.
+    /// A sharded keyspace in Vitess (PlanetScale), where the relay can't create tables itself.
     case vitess
     /// Citus, an extension of PostgreSQL.
     case citus
