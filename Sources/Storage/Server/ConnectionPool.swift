@@ -45,7 +45,7 @@ final class ConnectionPool: Sendable {
     /// Runs `body` on a connection's thread and returns to the caller's executor.
     ///
     /// `body` runs again after a conflict, and once more on another connection if its connection was lost. That run
-    /// must return the same result as the first one, for which it can check `session.isRepeated`.
+    /// must return the same result as the first one; to do so, it can check `session.isRepeated`.
     ///
     /// - Parameter isChange: Whether to throw `unconfirmed` if `body` fails but may have changed something.
     func perform<Output: Sendable>(
@@ -58,8 +58,8 @@ final class ConnectionPool: Sendable {
         return try outcome.get()
     }
 
-    /// Like `perform`, but returns at once; `completion` gets the outcome on a connection's thread or on the caller's
-    /// thread.
+    /// Like `perform`, but returns immediately; `completion` is called with the outcome on a connection's thread or on
+    /// the caller's thread.
     func start<Output: Sendable>(
         within timeout: Duration, isChange: Bool = false,
         _ body: @escaping @Sendable (SQLSession, any ServerConnection) throws(SQLFailure) -> Output,
@@ -104,7 +104,7 @@ extension ConnectionPool {
             return shared.lastCall
         }
         // Half of the call's time is reserved for the work: a call that gets its connection at the last moment would
-        // time out, which costs the connection.
+        // time out, which would cost the connection.
         let deadline = time(min(call.deadline, .now + options.callTimeout / 2))
         react { state, now in state.add(identifier, deadline: deadline, now: now) }
     }
@@ -206,7 +206,7 @@ extension ConnectionPool {
     }
 }
 
-/// A slot for one connection: its thread, and the connection while there is one.
+/// A slot for one connection: its thread and, if there is one, the connection.
 private final class Lane: @unchecked Sendable {  // why: see `connection`
     /// Used only on the executor's thread.
     var connection: (any ServerConnection)?

@@ -10,7 +10,7 @@ enum PoolVerdict: Sendable {
     case again(StorageError)
 }
 
-/// A call that waits for a connection, runs on the connection's thread, and is answered once.
+/// A call that waits for a connection, runs on the connection's thread, and is answered exactly once.
 protocol PoolCall: AnyObject, Sendable {
     /// When the caller started waiting.
     var began: ContinuousClock.Instant { get }
@@ -24,9 +24,9 @@ protocol PoolCall: AnyObject, Sendable {
     func fail(_ error: StorageError)
 }
 
-/// The only kind of call: a closure over a session, and what to do with its outcome.
+/// The only kind of call: a closure that uses a session, and what to do with its outcome.
 ///
-/// It passes from the caller to one or more threads, but is never used by two at once.
+/// It passes from the caller to one or more threads, but is never used by two at the same time.
 final class PendingPoolCall<Output: Sendable>: PoolCall,
     @unchecked Sendable  // why: the line above
 {
@@ -36,7 +36,7 @@ final class PendingPoolCall<Output: Sendable>: PoolCall,
     let began: ContinuousClock.Instant
     let deadline: ContinuousClock.Instant
     private let options: ServerOptions
-    /// Whether the call changes something, so that the caller must learn of an unconfirmed change.
+    /// Whether the call changes data, so that the caller must be told of an unconfirmed change.
     private let isChange: Bool
     private let body: Body
     private let completion: @Sendable (Outcome) -> Void

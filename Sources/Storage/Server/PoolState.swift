@@ -2,9 +2,10 @@ internal import Delays
 
 /// Decides which of a pool's connections serves which call, without using connections, threads or clocks itself.
 ///
-/// It is told of events with their times and returns actions. A pool has a bounded number of slots for one connection
+/// It is told what has happened and when, and returns actions. A pool has a bounded number of slots for one connection
 /// each. Calls are served in order of arrival. If there is no connection and the last attempt to connect failed, the
-/// server counts as down: calls fail at once, and the pool keeps trying to connect, doubling the delay up to a maximum.
+/// server counts as down: calls fail immediately, and the pool keeps trying to connect, doubling the delay up to a
+/// maximum.
 package struct PoolState: Sendable {
     /// A call's number within the pool.
     package typealias CallID = UInt64
@@ -62,7 +63,7 @@ package struct PoolState: Sendable {
     private(set) var openedCount: UInt64 = 0
     private(set) var failedCount: UInt64 = 0
     private(set) var lostCount: UInt64 = 0
-    // The time of the last lost connection; connections last used before then may be lost too.
+    // When a connection was last lost; connections last used before then may be lost too.
     private var suspectBefore: Time?
 
     /// Creates a pool without connections.
@@ -103,14 +104,14 @@ package struct PoolState: Sendable {
     /// Whether to replace a lost connection even if no call is waiting for it.
     private var wantsConnections: Bool { !waiting.isEmpty || !slots.contains(where: \.isLive) }
 
-    /// Whether calls fail at once.
+    /// Whether calls fail immediately.
     ///
     /// If the server is up but has no free connection, calls wait instead.
     private var isDown: Bool {
         outage != nil && !isCrowded && !slots.contains(where: \.isLive)
     }
 
-    /// Whether the server has no further connection for this pool, so that the existing ones are kept.
+    /// Whether the server has no more connections for this pool, so that the existing ones are kept.
     private var isCrowded: Bool { outage?.isCrowded == true }
 }
 
@@ -129,7 +130,7 @@ extension PoolState {
         return serve(now: now)
     }
 
-    /// Requeues a call whose connection was lost before it did anything, ahead of all others.
+    /// Requeues a call whose connection was lost, ahead of all others.
     package mutating func addAgain(
         _ call: CallID, deadline: Time, error: StorageError, now: Time
     ) -> [Action] {
@@ -179,10 +180,10 @@ extension PoolState {
         return failIfDown() + serve(now: now)
     }
 
-    /// A slot's idle connection was found dead; the pool has closed it.
+    /// A slot's idle connection was found to be dead; the pool has closed it.
     ///
     /// Connections that have been idle for longer are closed without a test: if the network dropped them, each test
-    /// would cost a timeout.
+    /// would wait for a timeout.
     package mutating func foundDead(slot: Int, now: Time) -> [Action] {
         guard case .busy(let since, _) = slots[slot] else { return lost(slot: slot, now: now) }
         var actions: [Action] = []
@@ -213,7 +214,7 @@ extension PoolState {
         return actions + serve(now: now)
     }
 
-    /// Refuses further calls, fails waiting ones and closes connections as soon as they are free.
+    /// Refuses new calls, fails waiting ones and closes connections as soon as they are free.
     package mutating func close() -> [Action] {
         isClosed = true
         var actions: [Action] = waiting.map { .fail($0.call, .closed) }

@@ -1,8 +1,9 @@
 internal import Glibc
 
-/// A thread that calls a function at given times; the function returns the next time.
+/// A thread that calls a function at given times; the function returns the time of the next call.
 ///
-/// Each pool has a timer, because callers wait without a thread, so nothing else notices when their deadlines pass.
+/// Each pool has a timer, because callers wait without blocking a thread, so nothing else would notice when their
+/// deadlines pass.
 @safe
 final class PoolTimer: @unchecked Sendable {  // why: state is under mutex
     private let tick: @Sendable () -> ContinuousClock.Instant?
@@ -35,7 +36,7 @@ final class PoolTimer: @unchecked Sendable {  // why: state is under mutex
         unsafe mutex.deallocate()
     }
 
-    /// Ensures that `tick` is called no later than a time; nil changes nothing.
+    /// Ensures that `tick` is called no later than the given time; nil changes nothing.
     func wake(by time: ContinuousClock.Instant?) {
         guard let time else { return }
         unsafe pthread_mutex_lock(mutex)

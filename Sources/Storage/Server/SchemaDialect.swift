@@ -14,7 +14,7 @@ package struct SchemaDialect: Sendable {
         self.writer = writer
     }
 
-    /// A query that counts the tables with a name, its only parameter.
+    /// A query that counts the tables with a given name, its only parameter.
     package static func countTables(in schema: String) -> String {
         "SELECT count(*) FROM information_schema.tables WHERE table_schema = \(schema) AND table_name = ?"
     }

@@ -1,7 +1,7 @@
 /// One connection to a database server: everything that a driver must implement for `ServerStorage`.
 ///
 /// It is opened, used and released on one thread at a time; releasing it closes it. Every wait ends at `deadline`, and
-/// opening ends at the options' `connectTimeout` for each host, so an unresponsive server causes `timeout` or
+/// opening takes at most the options' `connectTimeout` for each host, so an unresponsive server causes `timeout` or
 /// `unavailable` instead of a hung thread.
 package protocol ServerConnection: SQLConnection {
     /// The location of a database: its parsed and validated URL, whose description shows neither user nor password.
@@ -39,6 +39,6 @@ extension ServerConnection {
     /// This server's SQL for the schema.
     package var schema: SchemaDialect { Self.schema }
 
-    /// Does nothing: every server of this engine has the lock.
+    /// Does nothing: every server of this engine supports the lock.
     package func trySchemaLock() throws(SQLFailure) {}
 }

@@ -1,4 +1,4 @@
-/// Limits and timeouts of the drivers for database servers.
+/// Limits and timeouts for the database server drivers.
 package struct ServerOptions: Sendable {
     /// What a process may do with the database.
     package enum Access: Sendable {
@@ -6,17 +6,17 @@ package struct ServerOptions: Sendable {
         case write
         /// Change the database; a schema with missing steps is refused with `schemaTooOld`.
         case writeWithoutMigrating
-        /// Read the database; changing calls throw `readOnly`.
+        /// Read the database; calls that would change it throw `readOnly`.
         case readOnly
     }
 
-    /// TCP's probes of idle connections (tcp(7)).
+    /// TCP keep-alive probes for idle connections (tcp(7)).
     package struct KeepAlive: Sendable {
         /// Seconds until the first probe, less than the idle time after which networks drop connections.
         package var idleSeconds = 5
         /// Seconds between probes.
         package var intervalSeconds = 5
-        /// Milliseconds after which a connection whose probes or data aren't acknowledged has ended.
+        /// Milliseconds after which a connection whose probes or data aren't acknowledged is dropped.
         package var unansweredMilliseconds = 15_000
     }
 
@@ -24,12 +24,12 @@ package struct ServerOptions: Sendable {
     package var access = Access.write
     /// Maximum connections, each with its own thread, opened on demand.
     package var connectionsMax = 10
-    /// Maximum connections being opened at a time.
+    /// Maximum connections being opened at the same time.
     ///
     /// For each TLS connection, libmariadb reads all of the system's certificates, one connection at a time. On a slow
     /// machine, opening ten connections at once would exceed `connectTimeout`, and the server would be treated as down.
     package var openingMax = 2
-    /// Maximum calls waiting for a connection; further calls fail with `unavailable`.
+    /// Maximum calls waiting for a connection; additional calls fail with `unavailable`.
     package var waitingCallsMax = 10_000
     /// Maximum calls of one kind that share a statement.
     package var callsPerSharedStatementMax = 64
@@ -40,7 +40,7 @@ package struct ServerOptions: Sendable {
     package var callTimeout: Duration = .seconds(5)
     /// How long connecting to one host may take, unless the URL sets another timeout.
     package var connectTimeout: Duration = .seconds(3)
-    /// How long a connection may be idle without being tested at its next use: a firewall or load balancer may have
+    /// How long a connection may be idle before it is tested at its next use: a firewall or load balancer may have
     /// dropped it silently.
     package var checkAfterIdle: Duration = .seconds(5)
     /// Timeout of the test after `checkAfterIdle`, at most a quarter of `callTimeout`.
@@ -49,20 +49,20 @@ package struct ServerOptions: Sendable {
     package var keepAlive = KeepAlive()
     /// Maximum age of a connection; each gets slightly less, so that not all are replaced at once.
     package var lifetime: Duration = .seconds(30 * 60)
-    /// The first delay after failing to connect; each further delay is twice as long, less a random part of up to half.
+    /// The delay after the first failure to connect; it doubles with each failure, less a random part of up to half.
     package var reconnectDelayMin: Duration = .milliseconds(100)
     /// The maximum delay between attempts to connect, and so about the longest time until the pool notices that the
     /// server is back.
     package var reconnectDelayMax: Duration = .seconds(1)
-    /// Maximum runs of a transaction that the server rolls back because of conflicts.
+    /// Maximum number of times that a transaction is run if the server rolls it back because of conflicts.
     package var conflictAttemptsMax = 20
     /// The maximum delay before the first retry of a conflicting transaction.
     ///
-    /// The maximum doubles with each further retry, up to 16 times this value; the actual delay is random.
+    /// The maximum doubles with each later retry, up to 16 times this value; the actual delay is random.
     package var conflictDelay: Duration = .milliseconds(4)
     /// How long migrating may take, including waiting for another process that is migrating.
     package var migrationTimeout: Duration = .seconds(600)
 
-    /// The defaults.
+    /// Creates options with the default values.
     package init() {}
 }

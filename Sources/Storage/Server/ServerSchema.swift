@@ -30,7 +30,7 @@ struct ServerSchema {
                 SELECT column_name FROM information_schema.columns
                 WHERE table_schema = \(connection.schema.currentSchema) AND table_name = ?
                 """, [.text(table)])
-            // The relay's columns come after `relay_schema`.
+            // The relay's columns are added after `relay_schema` is created.
             guard isBegun ? columns.isSubset(of: found) : Set(found) == columns else {
                 let detail = "its table \(table) has other columns than a relay's"
                 throw SQLFailure(.other, .foreignDatabase(logDetail: detail))
@@ -39,7 +39,7 @@ struct ServerSchema {
         return .adoptable
     }
 
-    /// Whether `device_registration` has OpenCode's primary key, `id`; in the relay's own table, `id` is in no key.
+    /// Whether `device_registration` has OpenCode's primary key, `id`; in the relay's own table, no key contains `id`.
     private func isKeyedByID() throws(SQLFailure) -> Bool {
         try connection.integer(
             """

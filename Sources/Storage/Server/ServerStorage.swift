@@ -1,12 +1,12 @@
-/// The `Storage` contract over a database server.
+/// Implements the `Storage` contract with a database server.
 ///
 /// `Storage` documents the calls. In addition, with a server:
 /// - A call waits for a connection and the server no longer than `ServerOptions.callTimeout` in total. While the server
-///   is known to be down, calls fail at once with `unavailable`; the pool notices when the server is back.
+///   is known to be down, calls fail immediately with `unavailable`; the pool notices when the server is back.
 /// - A transaction that the server rolls back (deadlock, serialization failure) is run again.
 /// - A call whose connection was lost is run again on another connection. If the first run may have been committed, the
 ///   second run returns the same result, except that `unregister`, `remove`, `revoke` and the pruning calls report only
-///   the rows that were left.
+///   the rows that were still left.
 ///
 package final class ServerStorage<Connection: ServerConnection>: SQLStorage {
     /// The migration steps applied when the database was opened; empty if its schema was current.
@@ -46,7 +46,7 @@ package final class ServerStorage<Connection: ServerConnection>: SQLStorage {
     /// Connects, and brings the schema up to date as `options.access` allows.
     ///
     /// Throws `unavailable` or `timeout` if the server can't be reached now, or `refused`, `foreignDatabase`,
-    /// `schemaTooNew`, `schemaTooOld`, `unfinishedCopy` or another error; nothing then stays open.
+    /// `schemaTooNew`, `schemaTooOld`, `unfinishedCopy` or another error; in that case, nothing stays open.
     package static func open(
         _ location: Connection.Location, options: ServerOptions = ServerOptions()
     ) async throws(StorageError) -> ServerStorage {

@@ -1,6 +1,6 @@
 /// A database server as one side of a copy.
 package enum ServerTransfer<Connection: ServerConnection> {
-    /// The database at a location, which is only read.
+    /// The database at a location, opened only for reading.
     package static func source(_ location: Connection.Location) throws(StorageError) -> TransferSide {
         let connection = try open(location, access: .readOnly)
         let state: SchemaState
@@ -12,7 +12,7 @@ package enum ServerTransfer<Connection: ServerConnection> {
         return try TransferSide(source: connection, state: state)
     }
 
-    /// The database at a location, whose schema is brought up to date.
+    /// The database at a location, with its schema brought up to date.
     package static func target(_ location: Connection.Location) throws(StorageError) -> TransferSide {
         let connection = try open(location, access: .write)
         do throws(SQLFailure) {
@@ -28,7 +28,7 @@ package enum ServerTransfer<Connection: ServerConnection> {
     ) throws(StorageError) -> Connection {
         var options = ServerOptions()
         options.access = access
-        // The server's own statement timeout is derived from this.
+        // The server's own statement timeout is derived from this option.
         options.callTimeout = TransferSide.statementTime
         do throws(SQLFailure) {
             let connection = try Connection.open(location, options: options)

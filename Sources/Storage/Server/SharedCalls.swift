@@ -1,6 +1,6 @@
 /// Batches waiting calls of one kind into few statements, because each statement is a round trip.
 ///
-/// A call starts at once unless the maximum number of statements is running; if it is, the call waits for the next
+/// A call starts immediately unless the maximum number of statements is running; if so, the call waits for the next
 /// statement. A statement begins after all of its calls were made, so each call sees what was committed before it.
 final class SharedCalls<Input: Sendable, Output: Sendable>: Sendable {
     typealias Outcome = Result<Output, StorageError>
@@ -24,7 +24,7 @@ final class SharedCalls<Input: Sendable, Output: Sendable>: Sendable {
         var running = 0
     }
 
-    /// The calls of one statement and their outcomes; used by one thread at a time.
+    /// The calls that share one statement, and their outcomes; used by one thread at a time.
     private final class Batch: @unchecked Sendable {  // why: the line above
         var calls: [Call]?
         var outcomes: [Outcome] = []
@@ -140,7 +140,7 @@ final class SharedCalls<Input: Sendable, Output: Sendable>: Sendable {
         }
     }
 
-    /// Answers all callers at once, so that an event loop is woken only once, and continues with the waiting calls.
+    /// Answers all callers together, so that an event loop is woken only once, and continues with the waiting calls.
     private func finish(_ batch: Batch, _ result: Result<Void, StorageError>) {
         // Without a connection, no calls were taken, and all waiting calls fail with the same error.
         let calls = batch.calls ?? take(.max)
