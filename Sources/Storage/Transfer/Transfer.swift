@@ -1,7 +1,7 @@
 /// Copies a relay's tables from one database to another; implements `relay copy`.
 ///
-/// No relay may use either database in the meantime. Tables are copied one after another, in key order, so that an
-/// interrupted copy can continue after the rows that the target already has. At the end both sides are read and
+/// No relay may use either database during the copy. Tables are copied one after another, in key order, so that an
+/// interrupted copy can continue after the rows that the target already has. At the end, both databases are read and
 /// compared. Tables that differ, because a relay was running, are emptied and copied again by the next run.
 package struct Transfer {
     private let source: TransferSide
@@ -49,7 +49,7 @@ package struct Transfer {
         return summaries
     }
 
-    /// Continues the copy that the target records, or begins one in an empty target.
+    /// Continues the copy recorded in the target, or begins one in an empty target.
     private func begin() throws(TransferFailure) {
         let marks = try writing { target throws(SQLFailure) in try target.marks() }
         guard marks.isEmpty else {

@@ -1,4 +1,4 @@
-/// The number of rows and a checksum that doesn't depend on their order, because engines sort text differently.
+/// The number of rows, and a checksum that doesn't depend on the rows' order, because engines sort text differently.
 package struct TransferChecksum: Hashable, Sendable, CustomStringConvertible {
     /// The number of rows that were added.
     package private(set) var rows = 0
@@ -13,7 +13,7 @@ package struct TransferChecksum: Hashable, Sendable, CustomStringConvertible {
         sum &+= Digest256(of: Self.encode(row)).words
     }
 
-    /// Sixteen hexadecimal characters of the sum, for a person to compare.
+    /// Sixteen hexadecimal characters derived from the sum, for a person to compare.
     package var description: String {
         let word = sum[0] ^ sum[1] ^ sum[2] ^ sum[3]
         let digits = String(word, radix: 16)

@@ -45,7 +45,7 @@ package struct TransferProgress: Hashable, Sendable {
     package let table: String
     /// Rows processed so far, including those of an interrupted run.
     package let done: Int
-    /// The table's number of rows when processing began.
+    /// The number of rows to process, as counted when processing began.
     package let total: Int
 
     /// Creates a progress report from its parts.

@@ -2,10 +2,10 @@
 package struct TransferSide {
     /// The connection, which only this side uses.
     package let connection: any SQLConnection
-    /// Whether the database has only the two tables of OpenCode's relay; columns that they lack read as NULL.
+    /// Whether the database has only the two tables of OpenCode's relay; columns that they lack are read as NULL.
     private let isAdoptable: Bool
 
-    /// How long a statement may take; long, because counting a large table's rows reads all of it.
+    /// How long a statement may take; long, because counting a large table's rows reads the whole table.
     package static let statementTime: Duration = .seconds(600)
 
     /// The numbers of rows per statement; only a few sizes, because each size is a separate prepared statement.
@@ -53,7 +53,7 @@ extension TransferSide {
     /// At most the table's `rowsPerPage` rows after a key, in key order; the first rows if there is no key.
     ///
     /// Combines several statements, each fixing one key column fewer: every engine reads them along an index, which not
-    /// all do for `(a, b) > (?, ?)`.
+    /// all engines do for `(a, b) > (?, ?)`.
     func page(of table: SchemaTable, after key: [SQLValue]?) throws(SQLFailure) -> [[SQLValue]] {
         guard has(table) else { return [] }
         begin()
@@ -91,7 +91,7 @@ extension TransferSide {
         }
     }
 
-    /// Stores a page in one transaction; replaces rows whose key exists, except in logs, where they stay unchanged.
+    /// Stores a page in one transaction; rows whose key already exists are replaced or, in logs, left unchanged.
     func store(_ rows: [[SQLValue]], in table: SchemaTable) throws(SQLFailure) {
         let names = table.columnNames.joined(separator: ", ")
         let row = "(" + Array(repeating: "?", count: table.columnNames.count).joined(separator: ", ") + ")"
@@ -128,7 +128,7 @@ extension TransferSide {
 // MARK: - The copy's record
 
 extension TransferSide {
-    /// The table in which a target records an unfinished copy; no relay uses a database with rows in it.
+    /// The table in which a target records an unfinished copy; no relay uses a database in which it has rows.
     package static let marksTable = "relay_copy"
 
     /// One table in an unfinished copy.
@@ -192,7 +192,7 @@ extension TransferSide {
 
     func endCopy() throws(SQLFailure) {
         begin()
-        // Deletes the rows, which is what relays check, because the account may lack the privilege to drop the table.
+        // Deletes the rows, for which relays check, because the account may lack the privilege to drop the table.
         _ = try connection.execute("DELETE FROM relay_copy", [])
         try? connection.run("DROP TABLE relay_copy")
     }
