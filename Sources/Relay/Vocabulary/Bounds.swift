@@ -186,7 +186,7 @@ enum Bounds {
     static let deviceUpkeepRowsPerStep = 1_000
     /// Maximum maintenance steps over devices and locks per round: 2.8 million rows a day if few locks must be removed.
     static let deviceUpkeepSteps = 20
-    /// Maintenance rounds to wait after startup, or after the clock was set, before devices are removed: an hour's worth.
+    /// Maintenance rounds to wait after startup, or after the clock was set, before removing devices: an hour's worth.
     static let deviceUpkeepRoundsToWait = 6
     /// The largest `RELAY_DEVICE_DAYS`, in days.
     static let deviceDaysMax = 36_500
