@@ -93,7 +93,7 @@ struct API: Sendable {
         return response
     }
 
-    /// Liveness check; doesn't check any dependency.
+    /// The liveness check, which checks no dependencies.
     private func health(_ request: Request) -> Response {
         services.value.shared.log(.debug, "request", [.requestID(request.id), .route(.health), .status(200)])
         services.value.counts.request(.health, status: 200, took: 0)
@@ -219,7 +219,7 @@ struct API: Sendable {
         return reply.response(requestID: requestID)
     }
 
-    /// Probes arrive every few seconds, so successful ones are only logged at debug level.
+    /// Probes arrive every few seconds, so successful ones are logged only at debug level.
     private func level(of status: Int, _ name: RouteName) -> LogLevel {
         switch status {
         case ..<400: name == .ready ? .debug : .info

@@ -29,7 +29,7 @@ struct ActivityRegisterRequest: PlainRequestBody {
 
     var tracedToken: DeviceToken? { token }
 
-    /// The most recently updated APNs device that matches the device token and bundle ID, as far as they are given.
+    /// The most recently updated APNs device that matches the request's device token and bundle ID, if given.
     fileprivate func device(among devices: [Device]) throws(APIError) -> Device {
         let named = devices.filter { device in
             guard device.transport == .apns else { return false }

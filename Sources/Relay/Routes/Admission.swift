@@ -45,19 +45,19 @@ struct AdmittedTenant {
 
     /// Counts another event in the request; admission has already counted the first one.
     ///
-    /// - Throws: `rate_limited` if it exceeds the limit.
+    /// - Throws: `rate_limited` if the limit is exceeded.
     func countEvent() throws(APIError) { try services.count(key, isEvent: true, at: services.loop.now) }
 
     /// Counts the request against its client's address, because its secret may be a guess.
     ///
-    /// - Throws: `rate_limited` if it exceeds the limit.
+    /// - Throws: `rate_limited` if the limit is exceeded.
     func countAsUnknown() throws(APIError) {
         try services.shared.rates.countUnknownSecret(request, at: services.loop.now)
     }
 
     /// Records that the secret has what the request refers to, or else counts the request against its client's address.
     ///
-    /// - Throws: `rate_limited` if it exceeds the limit.
+    /// - Throws: `rate_limited` if the limit is exceeded.
     func note(isKnown: Bool) throws(APIError) {
         if isKnown { services.noteKnown() } else { try countAsUnknown() }
     }

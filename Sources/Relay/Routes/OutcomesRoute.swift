@@ -46,7 +46,7 @@ struct OutcomesRoute: TenantRoute {
         if !found.isEmpty || !devices.isEmpty { services.noteKnown() }
         if found.isEmpty {
             if devices.isEmpty {
-                // Strangers must not be able to use up waits.
+                // Strangers must not be able to use up the allowed waits.
                 try tenant.countAsUnknown()
             } else if wanted.timeout > .zero {
                 let later = try await services.shared.replies.wait(

@@ -97,7 +97,7 @@ struct RegisterRoute: TenantRoute {
         }
         if !devices.isEmpty { services.noteKnown() }
         guard !devices.contains(where: wanted.names) else { return .granted(wanted.environment) }
-        // Checked before refusals that reveal something about a secret, so that guesses are counted.
+        // The request is counted before any refusal that reveals something about a secret, so that guesses count.
         try tenant.countAsUnknown()
         guard !devices.isEmpty || !isSecretWeak else {
             throw APIError(

@@ -53,7 +53,7 @@ struct ReplyWaitRequest: PlainRequestBody {
 }
 
 extension RequestFields {
-    /// The required ID of an event that was sent before.
+    /// The required ID of an event that was sent earlier.
     func eventName() throws(APIError) -> String {
         try required(.eventID) { (1...Bounds.eventIDBytesMax).contains($0.count) && !$0.contains(0) }
     }
@@ -147,7 +147,7 @@ struct ReplyWaitRoute: TenantRoute {
         } catch {
             throw APIError(error)
         }
-        // Strangers must not be able to use up waits, and without a device nobody can reply.
+        // Strangers must not be able to use up the allowed waits, and without a device nobody can reply.
         guard hasDevice else { throw try tenant.unknownEvent() }
         services.noteKnown()
         guard known?.reply == nil, wanted.timeout > .zero else { return reply(known, &trace) }

@@ -93,7 +93,7 @@ struct ScheduleRequest: RequestBody {
         }
     }
 
-    /// The first time at which the content is sent.
+    /// The time at which the content is first sent.
     ///
     /// - Parameter zones: The names of the devices' time zones.
     func first(zones: [String], _ timeZones: TimeZones) throws(APIError) -> EpochMilliseconds {
