@@ -1,6 +1,6 @@
 import Storage
 
-/// What to send and to whom: all that sending needs, whatever the origin.
+/// What to send and to whom, regardless of where it comes from.
 struct Dispatch: Sendable {
     let tenant: SecretKey
     let content: any PushContent

@@ -53,7 +53,7 @@ struct DispatchReport: Sendable, Equatable {
     /// the same `eventID`.
     private(set) var deliveries: [Delivery] = []
 
-    /// Creates the report of these results.
+    /// Creates a report on these results.
     ///
     /// - Parameter held: The number of activities that get the event's state later; `nil` if the event has no state.
     init(_ results: [DeviceResult], held: Int? = nil) {

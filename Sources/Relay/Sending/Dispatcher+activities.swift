@@ -4,11 +4,11 @@ import Storage
 
 /// Sends events' states to Live Activities, including states that wait for their turn.
 extension Dispatcher {
-    /// The pushes of an event to Live Activities.
+    /// An event's pushes to Live Activities.
     struct Activities {
         var turn = ActivityTurn()
         var pushes: [ActivityPush] = []
-        /// Results of the devices whose notification an activity replaces, by device ID.
+        /// The results for devices whose notification an activity replaces, by device ID.
         var results: [String: DeviceResult.Status] = [:]
     }
 

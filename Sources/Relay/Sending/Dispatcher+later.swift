@@ -4,7 +4,7 @@ import Storage
 
 /// Stores pushes that are sent after their request.
 extension Dispatcher {
-    /// Stores an event that the worker sends immediately; returns false if its tenant has no devices.
+    /// Stores an event for the worker to send immediately; returns false if its tenant has no devices.
     func sendLater(_ dispatch: Dispatch) async throws(APIError) -> Bool {
         guard let stored = StoredDispatch(dispatch) else { throw APIError(.internalError) }
         let now = shared.clock.now

@@ -6,7 +6,7 @@ import JSON
 /// The app's data appears three times (docs/reference/api.md, "What the device receives"): flat for readers of the raw
 /// payload, in `data` as OpenCode specifies it, and in `body` for Expo's notification library.
 struct EventPayload: Sendable {
-    /// The bytes of title and body to make room for, if necessary by dropping copies of the data.
+    /// How many bytes of title and body to make room for, if necessary by dropping copies of the data.
     static let textBytesMin = 256
     /// An upper bound for the size of the payload's names and punctuation.
     private static let frameBytesMax = 360
