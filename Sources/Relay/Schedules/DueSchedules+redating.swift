@@ -2,7 +2,7 @@ import Programs
 import Storage
 
 extension DueSchedules {
-    /// Corrects the times of schedules whose newest time is in the future.
+    /// Corrects the times of schedules whose latest recorded time is in the future.
     func redate(at now: EpochMilliseconds) async throws(StorageError) {
         let storage = services.shared.storage
         let latest = now + Bounds.clockSkewMax.inMilliseconds

@@ -3,7 +3,7 @@ import Storage
 
 /// When a schedule recurs: a pure value, stored with the schedule as JSON.
 ///
-/// Supports a closed subset of RFC 5545's recurrence rules. Hours count elapsed time; the other units follow local time
+/// Supports a fixed subset of RFC 5545's recurrence rules. Hours count elapsed time; the other units follow local time
 /// in a time zone. Days that a month doesn't have are skipped.
 struct Recurrence: Hashable, Sendable {
     /// The unit of an interval.

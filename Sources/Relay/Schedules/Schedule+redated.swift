@@ -3,10 +3,10 @@ import Storage
 extension Schedule {
     /// Returns the schedule with new times after the clock that wrote it was set back: a pure function.
     ///
-    /// The schedule's newest time, ``createdAt`` or ``lastAt``, lies in the future, so times derived from it are too
-    /// late. Delays after its creation or last occurrence now start from the current time. Times of day stay the same
-    /// but are re-evaluated now: the rule determines the next occurrence, and the sender determines whether the device
-    /// still has quiet hours.
+    /// The schedule's latest recorded time, ``createdAt`` or ``lastAt``, lies in the future, so times derived from it
+    /// are too late. Delays after its creation or last occurrence now start from the current time. Times of day stay
+    /// the same but are re-evaluated now: the rule determines the next occurrence, and the sender determines whether
+    /// the device still has quiet hours.
     ///
     /// - Parameter isDelay: Whether the only occurrence is sent a set time after the schedule's creation.
     func redated(at now: EpochMilliseconds, isDelay: Bool) -> Schedule {
