@@ -29,7 +29,7 @@ struct DeviceKey: Hashable, Sendable {
 struct FoldedBundleID: Hashable, Sendable {
     private let text: String
 
-    /// Folds a bundle ID.
+    /// Converts a bundle ID to lower case.
     init(_ bundleID: String) {
         text = bundleID.lowercased()
     }

@@ -10,15 +10,15 @@ struct RateLimitConfiguration: Sendable, Equatable {
     var registrationsPerMinute = 0
     /// Requests for secrets without devices and registrations of new devices, per client address.
     var unknownSecretsPerMinute = 0
-    /// Pushes to a device of an app, from all secrets.
+    /// Pushes to an app on a device, from all secrets.
     var devicePushesPerMinute = 0
-    /// New secrets that a device of an app is registered under.
+    /// New secrets that an app on a device is registered under.
     var deviceSecretsPerDay = 0
-    /// Registration challenges sent to a device of an app.
+    /// Registration challenges sent to an app on a device.
     var challengesPerDevicePerHour = 0
     /// Registration challenges sent on behalf of a client address.
     var challengesPerAddressPerMinute = 0
-    /// Background pushes that remove notifications, sent to a device of an app.
+    /// Background pushes that remove notifications, sent to an app on a device.
     var clearsPerDevicePerHour = Bounds.clearsPerDevicePerHour
     /// The proxies trusted to report the client's address.
     var trustedProxies = TrustedProxies()
@@ -59,7 +59,7 @@ final class RateLimits: Sendable {
 
     /// Counts an event sent under a secret.
     ///
-    /// - Throws: `rate_limited` if it exceeds the limit.
+    /// - Throws: `rate_limited` if the limit is exceeded.
     func countEvent(_ key: SecretKey, at now: MonotonicTime) throws(APIError) {
         try check(
             events?.take(key.primary, at: now), .events, hint: "This secret sent too many events.")
@@ -67,7 +67,7 @@ final class RateLimits: Sendable {
 
     /// Counts a registration under a secret, or a request that costs as much.
     ///
-    /// - Throws: `rate_limited` if it exceeds the limit.
+    /// - Throws: `rate_limited` if the limit is exceeded.
     func countRegistration(_ key: SecretKey, at now: MonotonicTime) throws(APIError) {
         try check(
             registrations?.take(key.primary, at: now), .registrations,
@@ -90,7 +90,7 @@ final class RateLimits: Sendable {
     ///
     /// Counted requests contain a secret without devices, register a new device, or have a wrong key.
     ///
-    /// - Throws: `rate_limited` if it exceeds the limit.
+    /// - Throws: `rate_limited` if the limit is exceeded.
     func countUnknownSecret(_ request: Request, at now: MonotonicTime) throws(APIError) {
         guard let unknownSecrets else { return }
         try check(
@@ -150,7 +150,7 @@ final class RateLimits: Sendable {
 
     /// Counts a registration challenge against its device and the requesting address.
     ///
-    /// - Throws: `rate_limited` if it exceeds a limit.
+    /// - Throws: `rate_limited` if a limit is exceeded.
     func countChallenge(
         to device: DeviceKey, _ request: Request, at now: MonotonicTime
     ) throws(APIError) {

@@ -2,7 +2,7 @@ import Storage
 
 /// The tenants with the most recent requests, for the operator's console: a pure value with a bounded size.
 ///
-/// They include secrets that no device is registered under.
+/// The tenants include secrets that no device is registered under.
 struct RecentTenants: Sendable, Equatable {
     /// What a tenant did while it was remembered.
     struct Activity: Sendable, Equatable {
