@@ -18,7 +18,7 @@ struct DevicePreferences: Hashable, Sendable {
     var perDay: Int?
     /// Whether an update to a Live Activity replaces the same event's alert.
     var activityReplacesAlert = false
-    /// Until when someone is looking at the secret's agents; not part of the registration.
+    /// The time until which someone is looking at the secret's agents; not part of the registration.
     var lookingUntil: EpochMilliseconds?
     /// The fields whose values in the registration are unknown, except time zones, which are stored even if unknown.
     var unknown: Set<RequestField> = []

@@ -5,8 +5,8 @@ struct Recipients: Sendable {
     private(set) var devices: [Device]
     /// The preferences, in the order of `devices`; empty if no device has preferences.
     private var parsed: [DevicePreferences] = []
-    /// Until when someone is looking at the secret's agents, per reporting device, including devices that have since
-    /// been left out.
+    /// The times until which someone is looking at the secret's agents, one per reporting device, including devices
+    /// that have since been left out.
     private var lookingUntil: [EpochMilliseconds] = []
 
     /// Creates recipients that include all of these devices.

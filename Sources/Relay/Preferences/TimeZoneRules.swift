@@ -122,7 +122,7 @@ struct TimeZoneRules: Hashable, Sendable {
             }
             var counts: [Int] = []
             for _ in 0..<6 {
-                // No real file has counts that come near 16 bits; the bound prevents overflow.
+                // No real file's counts come near the bound, which prevents overflow.
                 guard let count = integer(4), (0...65_535).contains(count) else { return nil }
                 counts.append(Int(count))
             }
