@@ -90,7 +90,7 @@ struct CheckReport: Sendable, Equatable {
     /// The findings in output order.
     var findings: [CheckFinding] = []
 
-    /// The number of findings with a status.
+    /// The number of findings with this status.
     func count(_ status: CheckStatus) -> Int { findings.count { $0.status == status } }
 
     /// Whether nothing keeps pushes from arriving.

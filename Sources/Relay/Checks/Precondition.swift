@@ -47,7 +47,7 @@ extension Precondition {
     /// Every precondition.
     static let all: [Precondition] = Name.allCases.map { Precondition($0) }
 
-    /// The precondition with a name.
+    /// The precondition with this name.
     init(_ name: Name) {
         self.name = name
         switch name {
