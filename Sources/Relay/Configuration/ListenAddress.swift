@@ -21,7 +21,7 @@ struct ListenAddress: Sendable, Equatable {
     /// No listener.
     static let off = ListenAddress(address: nil)
 
-    /// A default address: a port of 127.0.0.1.
+    /// A default address: a port on 127.0.0.1.
     static func defaultLoopback(port: UInt16) -> ListenAddress {
         ListenAddress(address: SocketAddress(ip: "127.0.0.1", port: port), isDefault: true)
     }

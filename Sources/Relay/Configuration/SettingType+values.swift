@@ -99,7 +99,7 @@ extension SettingType where Value == Secret {
     /// The bearer token for registrations, which anyone can try to guess.
     static let registrationKey = bearerToken(Bounds.registrationKeyBytes)
 
-    /// A bearer token (RFC 6750, section 2.1) with a number of characters in this range.
+    /// A bearer token (RFC 6750, section 2.1) whose length is in this range.
     private static func bearerToken(_ count: ClosedRange<Int>) -> SettingType {
         SettingType(
             accepts: "\(count.lowerBound) to \(count.upperBound) printable ASCII characters without spaces",
@@ -149,7 +149,7 @@ extension SettingType where Value == [String] {
 }
 
 extension SecretHasher {
-    /// The hasher in the settings; each pepper was validated when it was read.
+    /// The hasher that the settings define; each pepper was validated when it was read.
     init(_ reader: inout SettingReader) {
         let pepper = reader.read(Settings.secretPepper)
         let other = reader.read(Settings.secretPepperOther)
