@@ -24,7 +24,7 @@ public enum Envelope {
     static let contentBytesMax = 10 * paddingUnit - 1
     private static let headBytes = 1 + NotificationKey.idByteCount + CipherSizes.nonce
 
-    /// Seals a message under a new random nonce.
+    /// Seals a message with a new random nonce.
     ///
     /// Seal a message once and repeat requests with the same string: to the relay, another string is different content.
     ///

@@ -29,7 +29,7 @@ public struct Pairing: Sendable, Equatable {
     public let serverID: String?
     /// The pairing secret; `nil` if the sender can't seal.
     public let key: PairingSecret?
-    /// The one-time code that logs a phone in to the OpenCode server, for five minutes; `nil` if the link has none.
+    /// The one-time code, valid for five minutes, with which a phone logs in to OpenCode; `nil` if the link has none.
     ///
     /// It isn't in ``json``, which apps store.
     public package(set) var code: String?

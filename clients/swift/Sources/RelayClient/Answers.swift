@@ -68,7 +68,7 @@ public struct SendResult: Sendable, Equatable {
     public let sent: Int
     /// How many pushes failed.
     public let failed: Int
-    /// How many pushes the relay retries later.
+    /// How many pushes the relay will retry later.
     public let queued: Int
     /// How many pushes weren't sent because of a device's preferences or a user's presence.
     public let muted: Int
@@ -102,7 +102,7 @@ public struct SendResult: Sendable, Equatable {
 public struct HistoryPage: Sendable, Equatable {
     /// The items.
     public let items: [Item]
-    /// How many items of the whole history are unread.
+    /// How many items in the whole history are unread.
     public let unread: Int
     /// The cursor for the next page; `nil` on the last page.
     public let next: String?

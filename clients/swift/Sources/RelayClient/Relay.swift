@@ -138,7 +138,7 @@ public struct Relay: Sendable {
             try await connection.post("v1/history/list", members).body, key: pairing.key)
     }
 
-    /// Marks items of the history as read for all devices, and returns how many are unread now.
+    /// Marks items in the history as read for all devices, and returns how many are unread now.
     ///
     /// - Parameter ids: The items; `nil` for all.
     public func markRead(_ ids: [String]? = nil) async throws(RelayError) -> Int {

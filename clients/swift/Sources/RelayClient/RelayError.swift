@@ -34,7 +34,7 @@ public struct Rejection: Sendable, Equatable {
     public let sentence: String
     /// The invalid field, if there is one.
     public let field: String?
-    /// When to try again, in seconds; present in responses with status 429 or 503.
+    /// How long to wait before trying again, in seconds; present in responses with status 429 or 503.
     public let retryAfter: Int?
 
     /// An error code of the relay; an unknown one comes from a newer relay.

@@ -30,7 +30,8 @@ extension UNMutableNotificationContent {
 
 /// Does the work of a notification service extension: opens the push, or leaves its visible text, and calls back once.
 ///
-/// Keep one per request: call ``deliver()`` from `didReceive` and from `serviceExtensionTimeWillExpire`.
+/// Keep one per request: call ``open(with:)`` from `didReceive`, and ``deliver()`` from
+/// `serviceExtensionTimeWillExpire`.
 public final class SealedNotification: @unchecked Sendable {  // why: the lock guards what changes
     private let lock = NSLock()
     private var callBack: ((UNNotificationContent) -> Void)?
