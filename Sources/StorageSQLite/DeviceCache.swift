@@ -1,6 +1,6 @@
 internal import Storage
 
-/// A cache of the devices of recently used secrets.
+/// A cache for the devices of recently used secrets.
 ///
 /// It is consistent because this process is the file's only writer: every change to a device passes through here and is
 /// confirmed only after the affected entries are dropped. Changes by other programs (such as `sqlite3`) are seen after
@@ -53,7 +53,7 @@ struct DeviceCache: Sendable {
         insert(Entry(devices: devices, legacy: key.legacy, until: now + lifetime), key)
     }
 
-    /// Drops a secret's devices after they changed; call it before the change is confirmed.
+    /// Drops a secret's devices after they have changed; call it before the change is confirmed.
     mutating func forget(_ key: SecretKey) {
         for hash in key.hashes { forget(hash) }
     }

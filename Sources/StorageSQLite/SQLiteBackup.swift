@@ -63,7 +63,7 @@ package enum SQLiteBackup {
     ///
     /// - Parameters:
     ///   - backup: A descriptor of the backup's file, at its beginning.
-    ///   - isReplacing: Whether an existing database may be replaced. It stays complete until the backup takes its place.
+    ///   - isReplacing: Whether to replace an existing database, which stays complete until the backup takes its place.
     package static func restore(
         from backup: Int32, to location: SQLiteLocation, isReplacing: Bool
     ) throws(Failure) -> Summary {
@@ -105,7 +105,7 @@ package enum SQLiteBackup {
     private static func withPart<Output>(
         of path: String, _ body: (Int32, String) throws(Failure) -> Output
     ) throws(Failure) -> Output {
-        // mkostemps(3) replaces the six X before the suffix in its argument with random characters.
+        // mkostemps(3) replaces the six Xs before the suffix in its argument with random characters.
         let placeholder = String(repeating: "X", count: 6)
         var template = Array("\(path).\(placeholder).part".utf8CString)
         let descriptor = unsafe mkostemps(&template, Int32(".part".utf8.count), O_CLOEXEC)

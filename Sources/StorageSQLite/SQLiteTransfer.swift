@@ -26,7 +26,7 @@ package enum SQLiteTransfer {
         let connection = try SQLiteConnection(
             path: path, mode: .readWrite, busyTimeoutMilliseconds: busyMilliseconds)
         guard !connection.isReadOnly else { throw .readOnly(logDetail: "\(path) can't be written") }
-        // Before any change, so that another program's file stays unchanged.
+        // Checked before any change, so that another program's file stays unchanged.
         let pending = try SchemaStep.pending(after: try SQLiteSchema.inspect(connection).version)
         _ = try connection.texts("PRAGMA journal_mode = WAL")
         try connection.execute("PRAGMA synchronous = FULL")

@@ -38,7 +38,7 @@ actor SQLiteWriter {
         let connection = try SQLiteConnection(
             path: path, mode: .readWrite, busyTimeoutMilliseconds: options.busyTimeoutMilliseconds)
         guard !connection.isReadOnly else { throw .readOnly(logDetail: "\(path) can't be written") }
-        // Before any change, so that another program's file stays unchanged.
+        // Checked before any change, so that another program's file stays unchanged.
         let pending = try SchemaStep.pending(after: try SQLiteSchema.inspect(connection).version)
         if options.access == .writeWithoutMigrating { try SQLiteSchema.requireCurrent(connection) }
         guard try !SQLiteSchema.holdsUnfinishedCopy(connection) else { throw .unfinishedCopy }
@@ -221,7 +221,7 @@ private struct Transaction {
         rollbackToSavepoint = try connection.prepare("ROLLBACK TO call")
     }
 
-    /// Commits the changes of `body`, or rolls them back if it throws or the commit fails.
+    /// Commits the changes made by `body`, or rolls them back if it throws or the commit fails.
     func run(_ body: () throws(StorageError) -> Void) throws(StorageError) {
         try begin.execute()
         do throws(StorageError) {
@@ -233,7 +233,7 @@ private struct Transaction {
         }
     }
 
-    /// Rolls back the changes of `body` if it returns an error; throws if the whole transaction is lost.
+    /// Rolls back the changes made by `body` if it returns an error; throws if the whole transaction is lost.
     func savepoint(_ body: () -> StorageError?) throws(StorageError) {
         try savepoint.execute()
         if let error = body() {

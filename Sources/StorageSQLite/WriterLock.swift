@@ -94,7 +94,7 @@ final class WriterLock {
 
     private static let retryMicroseconds: UInt32 = 10_000
 
-    /// Writes this process's ID to the file, for the error message of other processes; the lock doesn't depend on it.
+    /// Writes this process's ID to the file, for other processes' error messages; the lock doesn't depend on it.
     private func writeHolder() {
         let text = "\(getpid())\n"
         guard ftruncate(descriptor, 0) == 0 else { return }
