@@ -3,7 +3,7 @@ internal import Storage
 /// The schema and the dialect of PostgreSQL.
 ///
 /// Under every default collation, text values are equal only if their bytes are. Where order matters, statements use
-/// `COLLATE "C"`, which CockroachDB doesn't support as a property of columns.
+/// `COLLATE "C"`, which CockroachDB doesn't support as a column property.
 enum PostgresSchema {
     static let dialect = SQLDialect(
         begin: "BEGIN ISOLATION LEVEL READ COMMITTED",
