@@ -11,7 +11,7 @@ enum DeviceCheck {
     struct Found: Sendable {
         var devices: [Device] = []
         var findings: [CheckFinding]
-        /// Sends to browsers; `nil` if the relay doesn't, or has no key yet.
+        /// Sends to browsers; `nil` if the relay doesn't use Web Push or has no key yet.
         var webPush: WebPushProbe?
     }
 

@@ -8,7 +8,7 @@ import Storage
 struct SendCheck: Sendable {
     let servers: APNsServers
     let apps: Apps
-    /// Sends to browsers; `nil` if the relay doesn't.
+    /// Sends to browsers; `nil` if the relay doesn't use Web Push.
     let webPush: WebPushProbe?
     let clock: WallClock
 

@@ -65,7 +65,7 @@ struct CopyProgress: Sendable {
         return parts.joined(separator: "  ")
     }
 
-    /// The remaining time of a table at the current rate: `45 s left`, `3 min left`, `2 h 5 min left`.
+    /// The time left for a table at the current rate: `45 s left`, `3 min left`, `2 h 5 min left`.
     static func remaining(_ time: Duration) -> String {
         let seconds = max(1, Int(time.components.seconds))
         let minutes = (seconds + 59) / 60
