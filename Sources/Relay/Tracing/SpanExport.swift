@@ -35,7 +35,7 @@ enum SpanExport {
         var request = WebRequest(url: options.url.text, timeout: deadline)
         request.connectTimeout = min(request.connectTimeout, deadline)
         request.body = body(spans)
-        // No proxy may see the spans and the collector's token.
+        // No proxy may see the spans or the collector's token.
         request.isLocal = true
         request.answerBytesMax = Bounds.spanAnswerBytesMax
         request.headers = options.headers.map {

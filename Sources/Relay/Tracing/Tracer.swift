@@ -97,7 +97,7 @@ final class Tracer: Sendable {
         place(ofPush: id).map { SpanRecorder($0.trace, under: nil, isKnown: true, for: self) }
     }
 
-    /// Where the span that stored a queued push is in its trace; `nil` if the push isn't traced.
+    /// The place, in its trace, of the span that stored a queued push; `nil` if the push isn't traced.
     ///
     /// The trace's ID is the push's, so that every relay's attempts are in one trace without a column for the trace.
     func place(ofPush id: String) -> TraceContext? {
@@ -111,7 +111,7 @@ final class Tracer: Sendable {
         TraceContext.random(isSampled: true).trace
     }
 
-    /// Whether a trace is among the share that is exported.
+    /// Whether a trace belongs to the share that is exported.
     private func samples(_ trace: TraceContext.TraceID) -> Bool {
         Double(trace.randomness) >= (1 - options.ratio) * 0x1p56
     }
