@@ -56,7 +56,7 @@ final class APNsBackend: Sendable {
     }
 }
 
-/// The clients of one loop: one per key and environment, created on first use.
+/// The clients for one loop: one per key and environment, created on first use.
 ///
 /// APNs binds a connection to a team and a key at its first push. The clients are confined to the loop.
 final class LoopClients: PushSenders {

@@ -65,7 +65,8 @@ struct Application {
         let agents = AgentUses(storage: storage, log: log)
         let blocked = BlockList(storage: storage, log: log)
         do throws(StorageError) {
-            // Before the first request, because a relay that doesn't know the blocked secrets must not serve requests.
+            // Read before the first request, because a relay that doesn't know the blocked secrets must not serve
+            // requests.
             try await blocked.read()
         } catch {
             await serving.stop(within: .zero)
@@ -138,7 +139,7 @@ struct Application {
             blockReading.cancel()
             clockReading.cancel()
             replyReading.cancel()
-            // Not cancelled: they write the remaining rows, with a few retries.
+            // These aren't cancelled: they write the remaining rows, with a few retries.
             queue.finish()
             history?.finish()
             agents.finish()
@@ -163,7 +164,7 @@ struct Application {
             case .stop: return
             case .reload:
                 reload(tls)
-                // Regardless of whether the other reloads succeed.
+                // Done regardless of whether the other reloads succeed.
                 await serving.renewTimeZones()
                 await reloadApps(apns, serving, services)
             }
