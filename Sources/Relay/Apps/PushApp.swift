@@ -1,7 +1,7 @@
 import APNs
 import Storage
 
-/// An APNs signing key and its team, the unit of connections and provider tokens.
+/// An APNs signing key and its team, to which connections and provider tokens belong.
 ///
 /// There is one object per key in the process, so that the key's apps share its connections and tokens.
 final class AppKey: Sendable {
