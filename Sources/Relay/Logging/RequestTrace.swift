@@ -9,7 +9,7 @@ struct RequestTrace {
     /// Adds a detail.
     mutating func add(_ field: LogField) { fields.append(field) }
 
-    /// Adds the sums of the counts in the traces of a request's parts.
+    /// Adds, for each count, the sum over the traces of a request's parts.
     mutating func add(sumsOf parts: [RequestTrace]) {
         var sums: [(key: StaticString, sum: Int)] = []
         for part in parts {
