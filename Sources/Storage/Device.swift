@@ -62,7 +62,7 @@ package struct Device: Hashable, Sendable {
 package struct Registration: Hashable, Sendable {
     /// The ID for the row if the device is new.
     package let newID: UUIDv7
-    /// The device's APNs token; compared byte for byte, so callers fold its case first.
+    /// The device's APNs token; compared byte for byte, so callers normalise its case first.
     package let token: String
     /// The app's bundle identifier.
     package let bundleID: String

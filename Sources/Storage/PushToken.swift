@@ -206,9 +206,9 @@ extension PushToken {
 
 /// Which activities get a state now.
 package struct ActivityTurn: Hashable, Sendable {
-    /// The activities to push to, each with the `stamp` of this push.
+    /// The activities to push to, each with the `stamp` for this push.
     package var updates: [PushToken] = []
-    /// The devices on which to start an activity: tokens of kind `start`, each with the `stamp` of this push.
+    /// The devices on which to start an activity: tokens of kind `start`, each with the `stamp` for this push.
     package var starts: [PushToken] = []
     /// The number of activities that get the state later.
     package var held = 0

@@ -34,7 +34,7 @@ package struct Schedule: Hashable, Sendable {
     package let endsAt: EpochMilliseconds?
     /// How late an occurrence may be sent; occurrences later than that are skipped.
     package let lateBy: EpochMilliseconds
-    /// The span over which occurrences with the same nominal time are spread.
+    /// The span of time over which occurrences with the same nominal time are spread.
     package let window: EpochMilliseconds
     /// When the schedule was created.
     package let createdAt: EpochMilliseconds
@@ -184,7 +184,7 @@ package enum ScheduleEnd: Hashable, Sendable {
 /// Like devices, schedules belong to their secret: `rehash` moves them, and `revoke` and unregistering the last device
 /// remove them.
 package protocol ScheduleStorage: Sendable {
-    /// Stores a schedule, replacing one with the same kind and name, unless the secret has `limit` others of the kind.
+    /// Stores a schedule, replacing one with the same kind and name, unless the secret has `limit` others of that kind.
     ///
     /// The secret must have a device, so that unknown secrets can't fill the database. Concurrent callers can't exceed
     /// the limit.

@@ -18,7 +18,7 @@
 /// **Time** comes from the caller, in milliseconds. Calls may be made from any task and run concurrently; the caller
 /// limits how many. Cancelling the task neither undoes nor speeds up a call.
 ///
-/// A tenant registers a device, and an event of that tenant finds it:
+/// A tenant registers a device, which is then looked up for an event from that tenant:
 ///
 /// ```swift
 /// let storage: any Storage = try await SQLiteStorage.open(SQLiteLocation(path: path))

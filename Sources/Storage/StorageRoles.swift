@@ -110,7 +110,7 @@ package protocol DeliveryLogStorage: Sendable {
     /// For each of a secret's devices, how many pushes APNs accepted since `start`, and how many of those since
     /// `recent`; devices without any are left out.
     ///
-    /// Rows from `end` on were written by a clock that was ahead, and aren't counted. Reads the secret's newest
+    /// Rows from `end` on were written by a relay whose clock was ahead, and aren't counted. Reads the secret's newest
     /// ``StorageLimits/countedDeliveriesMax`` rows under each hash, and counts a row's pushes after the first only in
     /// the newest ``StorageLimits/countedSharedDeliveriesMax`` of them.
     func countSent(
@@ -272,7 +272,7 @@ package protocol AgentStorage: Sendable {
     /// Stores the last uses of secrets that have a device, all or nothing.
     ///
     /// On an engine that shards by secret, "all or nothing" applies separately to each part of the hashes
-    /// (`SecretHash.bucket`). An earlier time than the stored one changes nothing, unless the difference exceeds the
+    /// (`SecretHash.bucket`). A time earlier than the stored one changes nothing, unless the difference exceeds the
     /// maximum clock skew (``StorageLimits/clockSkewMax``). A use without a client name keeps the stored name. Uses of
     /// secrets without devices are left out. The call may be repeated.
     func note(_ uses: [(use: AgentUse, key: SecretKey)]) async throws(StorageError)
@@ -288,7 +288,7 @@ package protocol AgentStorage: Sendable {
 package protocol AccessTokenStorage: Sendable {
     /// Stores a token for a secret that has devices, unless the secret already has `limit` tokens.
     ///
-    /// The token belongs to `key`, whatever its `secretHash`. It is removed when the secret's last device is
+    /// The token belongs to `key`, regardless of its `secretHash`. It is removed when the secret's last device is
     /// unregistered, but stays if a push service reports that device as gone.
     func create(
         _ token: AccessToken, under key: SecretKey, limit: Int
