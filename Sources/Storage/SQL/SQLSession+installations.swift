@@ -3,7 +3,8 @@ extension SQLSession {
     /// Gives a new token to an installation's device, if there is one; within a transaction that locks the secret.
     ///
     /// The device keeps its ID, so its queued pushes go to the new token. If another device of the secret has the
-    /// token, that device is removed and its queued pushes move, including leased ones: a phone has only one token.
+    /// token, that device is removed and its queued pushes move to this one, including leased ones: a phone has only
+    /// one token.
     func giveToken(_ token: String, to installation: String, _ hash: SecretHash) throws(SQLFailure) {
         let select = "SELECT id FROM device_registration WHERE secret_hash = ?"
         func id(_ column: String, _ value: String) throws(SQLFailure) -> String? {

@@ -86,7 +86,7 @@ extension SQLSession {
 // MARK: - Parts of other calls
 
 extension SQLSession {
-    /// The token with an ID; nil if there is none or this program can't read it.
+    /// The token with the given ID; nil if there is none or this program can't read it.
     func token(id: String, _ hash: SecretHash) throws(SQLFailure) -> PushToken? {
         try rows("id = ?", [.text(id)], SecretKey(primary: hash)).first
     }

@@ -172,7 +172,7 @@ final class SQLStatements: Sendable {
         "lease_until",
     ]
 
-    /// Selects one hash's rows that can have outcomes of a kind, from a position on and before a time.
+    /// Selects one hash's rows that can have outcomes of the given kind, at or after a position and before a time.
     func outcomes(_ kind: OutcomePosition.Kind) -> String {
         switch kind {
         case .push: logOutcomes
