@@ -5,7 +5,7 @@
 package enum SchemaStep: Int, CaseIterable, Sendable {
     /// Every table: created, or adopted from OpenCode's relay.
     case baseline = 1
-    /// Web Push subscriptions, and the keys shared by a database's relays.
+    /// Web Push subscriptions, and the keys shared by all relays that use a database.
     case webPush = 2
     /// Log rows that each cover several pushes.
     case sharedLogRows = 3

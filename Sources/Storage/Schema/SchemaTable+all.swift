@@ -5,7 +5,7 @@ extension SchemaTable {
         schedule, eventReply, pushToken, secretLock, relayKey, accessToken,
     ]
 
-    /// The tables that `relay copy` copies: all but `secret_lock`, whose rows only serve as locks.
+    /// The tables that `relay copy` copies: all but `secret_lock`, whose rows serve only as locks.
     package static let copied = all.filter { $0.rowsPerPage > 0 }
 
     /// The steps applied to a database; the only table without secrets' rows.

@@ -1,4 +1,4 @@
-/// A table of the schema, from which each engine's SQL is made.
+/// A table of the schema, from which each engine's SQL is generated.
 package struct SchemaTable: Hashable, Sendable {
     /// A column's type; keys and IDs stored as text are compared byte for byte.
     package enum Kind: Hashable, Sendable {

@@ -57,7 +57,7 @@ package struct SchemaWriter: Sendable {
             return columns.isEmpty ? [] : alter(table, adding: columns)
         }
         guard step == .baseline else { return new + added }
-        // When adopting tables, `relay_schema` is created before their new columns are added. Until then the tables
+        // When tables are adopted, `relay_schema` is created before their new columns are added. Until then the tables
         // belong to OpenCode's relay, even after an interrupted attempt on an engine that commits each statement
         // separately.
         let begin = preamble + [createVersionTable]
