@@ -196,7 +196,7 @@ extension PoolState {
         return actions + lost(slot: slot, now: now)
     }
 
-    /// Time has passed: ends expired waits, closes old connections and retries a server that was down.
+    /// Time has passed: ends expired waits, closes old connections and tries again to connect if the server was down.
     package mutating func tick(now: Time) -> [Action] {
         guard !isClosed else { return [] }
         var actions: [Action] = []

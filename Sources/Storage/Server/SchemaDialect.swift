@@ -1,4 +1,4 @@
-/// The SQL for creating and inspecting the schema that differs between servers.
+/// The parts of the SQL for creating and inspecting the schema that differ between servers.
 package struct SchemaDialect: Sendable {
     /// An expression for the schema (on MySQL, the database) in which tables are created, such as `current_schema()`.
     package let currentSchema: String

@@ -43,7 +43,7 @@ package struct ServerOptions: Sendable {
     /// How long a connection may be idle before it is tested at its next use: a firewall or load balancer may have
     /// dropped it silently.
     package var checkAfterIdle: Duration = .seconds(5)
-    /// Timeout of the test after `checkAfterIdle`, at most a quarter of `callTimeout`.
+    /// Timeout for the test after `checkAfterIdle`, at most a quarter of `callTimeout`.
     package var checkTimeout: Duration = .seconds(1)
     /// How the kernel probes idle connections.
     package var keepAlive = KeepAlive()

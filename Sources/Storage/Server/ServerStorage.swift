@@ -43,7 +43,7 @@ package final class ServerStorage<Connection: ServerConnection>: SQLStorage {
         }
     }
 
-    /// Connects, and brings the schema up to date as `options.access` allows.
+    /// Connects, and brings the schema up to date as far as `options.access` allows.
     ///
     /// Throws `unavailable` or `timeout` if the server can't be reached now, or `refused`, `foreignDatabase`,
     /// `schemaTooNew`, `schemaTooOld`, `unfinishedCopy` or another error; in that case, nothing stays open.
