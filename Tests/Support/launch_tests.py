@@ -170,8 +170,17 @@ class DatabasesTests(unittest.TestCase):
         self.databases.restart("server")
         self.assertNotEqual(self.running("server"), first)
 
+    def test_a_server_that_replaces_its_program_is_still_running(self):
+        program = self.databases.directory / "again"
+        program.write_text("#!/bin/sh\nexec $0\n")
+        program.chmod(0o755)
+        self.databases.launch("server", [program])
+        self.addCleanup(self.databases.kill, "server")
+        first = self.running("server")
+        self.assertEqual({self.databases.pid("server") for _ in range(2000)}, {first})
+
     def running(self, name):
-        """Returns a server's process ID once it runs: while a process replaces its program, it has no command line."""
+        """Returns a server's process ID once it runs."""
         processes.wait_until(lambda: self.databases.pid(name), f"{name} did not start", PATIENT)
         return self.databases.pid(name)
 

@@ -23,6 +23,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from . import sql
 from .processes import STOP_DEADLINE, Failure, Program, find_program, free_port, processor_time, unprivileged, wait_until
 
 START_DEADLINE = 60  # seconds until a server must respond
+EXEC_DEADLINE = 1  # seconds until a process that replaces its program must have a command line again
 BUFFERS_MIB = 64  # page cache of each server, unless DATABASE_BUFFERS_MIB says otherwise
 PATH_MAX = 80  # bytes in the directory's path: socket paths have at most 107
 MEMORY_MIN, SHM_MIN = 8 << 30, 4 << 30  # bytes that must be free before files are put in /dev/shm
@@ -298,8 +300,8 @@ class Databases:
         """Returns the process ID of a server running in this directory."""
         try:
             pid = int((self.directory / f"{name}.pid").read_text())
-            # Another program may have reused the ID; the command line of an ended process is empty.
-            return pid if str(self.directory).encode() in Path(f"/proc/{pid}/cmdline").read_bytes() else None
+            # Another program may have reused the ID.
+            return pid if str(self.directory).encode() in command_line(pid) else None
         except (OSError, ValueError):
             return None
 
@@ -332,6 +334,16 @@ class Databases:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
         wait_until(lambda: not Path(f"/proc/{pid}").exists(), f"{name} did not end", STOP_DEADLINE)
+
+
+def command_line(pid):
+    """Returns a process's command line: empty if it has ended. For a moment, one that replaces its program has none, either."""
+    end = time.monotonic() + EXEC_DEADLINE
+    while True:
+        line = Path(f"/proc/{pid}/cmdline").read_bytes()
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        if line or state in "ZX" or time.monotonic() > end:
+            return line
 
 
 def environment(syncs, outlives=False):
