@@ -44,7 +44,7 @@ package struct MySQLLocation: Equatable, Sendable {
     /// The paths of the client's own certificate and key, in PEM.
     package let certificateFile: String?, keyFile: String?
 
-    /// The location without user or password, for messages.
+    /// The location without the user's name and password, for use in messages.
     package var description: String {
         let places = hosts.map { host in
             (host.name.contains(":") ? "[\(host.name)]" : host.name) + ":\(host.port)"

@@ -127,7 +127,7 @@ struct Snapshot: Sendable, Equatable {
     func closes(_ request: Request, in directory: String?) -> Bool {
         guard request.session != .global, covers(directory) else { return false }
         guard canAsk(request.session) else { return true }
-        // 1.18's lists lack the requests of its other API.
+        // OpenCode 1.18's lists lack the requests of its second API.
         guard request.api == nil, !unlistedSessions.contains(request.session) else { return false }
         return !unlisted.contains(directory ?? "") && !requests.contains { $0.id == request.id }
     }

@@ -152,6 +152,6 @@ struct RelayClient: Sendable {
 }
 
 extension WebAnswer {
-    /// How long the relay asks to wait, limited to the bridge's own maximum pause.
+    /// How long the relay asks the bridge to wait, at most the bridge's own maximum pause.
     var pause: Duration { min(retryAfter, Bounds.postPauseMax) }
 }

@@ -182,7 +182,7 @@ enum Bounds {
     static let upkeepInterval: Duration = .seconds(600)
     /// The pause between two maintenance steps over devices and locks.
     static let upkeepPause: Duration = .milliseconds(50)
-    /// Maximum devices, or locks of secrets, that one maintenance step examines.
+    /// Maximum number of devices, or of secrets' locks, that one maintenance step examines.
     static let deviceUpkeepRowsPerStep = 1_000
     /// Maximum maintenance steps over devices and locks per round: 2.8 million rows a day if few locks must be removed.
     static let deviceUpkeepSteps = 20

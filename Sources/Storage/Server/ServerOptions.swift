@@ -60,7 +60,7 @@ package struct ServerOptions: Sendable {
     ///
     /// The maximum doubles with each later retry, up to 16 times this value; the actual delay is random.
     package var conflictDelay: Duration = .milliseconds(4)
-    /// How long migrating may take, including waiting for another process that is migrating.
+    /// How long a migration may take, including the wait for another process's migration.
     package var migrationTimeout: Duration = .seconds(600)
 
     /// Creates options with the default values.
