@@ -337,7 +337,7 @@ class Databases:
 
 
 def command_line(pid):
-    """Returns a process's command line: empty if it has ended. For a moment, one that replaces its program has none, either."""
+    """Returns a process's command line, empty if it has ended; waits while it replaces its program and has none."""
     end = time.monotonic() + EXEC_DEADLINE
     while True:
         line = Path(f"/proc/{pid}/cmdline").read_bytes()
