@@ -1,4 +1,5 @@
 // Firefox, driven by Marionette's own protocol: no driver is needed.
+import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -32,13 +33,10 @@ export class Firefox extends Program {
             "utf8")), starting);
         this.#socket = connect(port, "127.0.0.1");
         this.#socket.on("data", (bytes) => this.#receive(bytes));
-        let failure;
-        this.#socket.on("error", (error) => (failure = error));
+        await once(this.#socket, "connect");
+        this.#socket.on("error", () => {});   // a killed Firefox resets the connection
         // The greeting comes seconds after the port opens, later on a busy machine.
-        await until("Marionette", async () => {
-            if (failure) throw failure;
-            return this.greeted;
-        }, starting);
+        await until("Marionette", async () => this.greeted, starting);
         await this.call("WebDriver:NewSession", {});
         await this.call("WebDriver:SetTimeouts", { script: 20_000 });
         // Marionette turns off the connection to the push service.

@@ -13,7 +13,7 @@ export class Program {
             return program;
         } catch (error) {
             await program.stop();
-            throw error;
+            throw new Error(`${error.message}\nThe program printed:\n${program.output ?? ""}`, { cause: error });
         }
     }
 
