@@ -179,9 +179,8 @@ let package = Package(
         tests(
             "AgentBridgeTests",
             [
-                "Delays", "HTTPServer", "Instruments", "JSON", "Network", "AgentBridge", "ProgramTesting",
-                "Programs",
-                "PushSealing", "QRCode", "WebClient",
+                "AgentBridge", "ChildProcess", "Delays", "HTTPServer", "Instruments", "JSON", "Network",
+                "ProgramTesting", "Programs", "PushSealing", "QRCode", "WebClient",
             ],
             exclude: ["Hooks/captures", "Streams"]),
         tests(

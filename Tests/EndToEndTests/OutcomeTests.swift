@@ -1,3 +1,4 @@
+import ChildProcess
 import Glibc
 import JSON
 import Testing

@@ -1,4 +1,5 @@
 import CSQLite
+import ChildProcess
 import Foundation
 import JSON
 import PrometheusText

@@ -91,12 +91,11 @@ package struct TableCheck: Sendable {
         let path = program == "bash" ? "/bin/bash" : "/usr/bin/" + program
         // ./dev test installs all of them.
         guard FileManager.default.isExecutableFile(atPath: path) else { return [] }
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("table-" + UUID().uuidString)
-        defer { try? FileManager.default.removeItem(at: file) }
+        let file = try makeTemporaryDirectory() + "/table"
         let text = CompletionShell(rawValue: program).map(table.script) ?? table.manualPage
-        try Data(text.utf8).write(to: file)
+        try Data(text.utf8).write(to: URL(fileURLWithPath: file))
         let arguments = program == "mandoc" ? ["-T", "lint", "-W", "warning"] : ["-n"]
-        let said = try run(path, arguments + [file.path], script: "")
+        let said = try run(path, arguments + [file], script: "")
         let failure = said.status == 0 || program == "mandoc" ? [] : ["exit status \(said.status)"]
         return said.lines.filter { !$0.contains("missing date") } + failure
     }
@@ -106,10 +105,8 @@ package struct TableCheck: Sendable {
         _ path: String, _ arguments: [String], script: String
     ) throws -> (status: Int32, lines: [String]) {
         // fish writes into this directory.
-        let home = FileManager.default.temporaryDirectory.appendingPathComponent("table-" + UUID().uuidString)
-        try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: home) }
-        let environment = ["PATH": "/usr/bin:/bin", "SCRIPT": script, "HOME": home.path, "LC_ALL": "C.UTF-8"]
+        let home = try makeTemporaryDirectory()
+        let environment = ["PATH": "/usr/bin:/bin", "SCRIPT": script, "HOME": home, "LC_ALL": "C.UTF-8"]
         let result = try ChildProcess.run(path, arguments, environment: environment)
         let said = result.output + result.errors
         return (result.status, said.split(separator: "\n").map(String.init))

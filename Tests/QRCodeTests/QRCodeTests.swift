@@ -50,10 +50,9 @@ struct QRCodeTests {
 /// zbarimg, a decoder that shares nothing with the encoder.
 private enum Decoder {
     static func read(_ image: [UInt8]) throws -> String {
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("code-" + UUID().uuidString)
-        defer { try? FileManager.default.removeItem(at: file) }
-        try Data(image).write(to: file)
-        let arguments = ["--quiet", "--raw", "--oneshot", "-Sdisable", "-Sqrcode.enable", file.path]
+        let file = try makeTemporaryDirectory() + "/code.png"
+        try Data(image).write(to: URL(fileURLWithPath: file))
+        let arguments = ["--quiet", "--raw", "--oneshot", "-Sdisable", "-Sqrcode.enable", file]
         let text = try ChildProcess.run("/usr/bin/zbarimg", arguments).output
         return String(text.hasSuffix("\n") ? text.dropLast() : text[...])
     }

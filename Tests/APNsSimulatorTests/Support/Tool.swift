@@ -36,21 +36,3 @@ enum Tool: String {
         }
     }
 }
-
-/// A directory that is deleted after the test.
-final class TemporaryDirectory: Sendable {
-    let path: String
-
-    init() throws {
-        let url = FileManager.default.temporaryDirectory.appendingPathComponent(
-            "simulator-" + UUID().uuidString)
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-        path = url.path
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    func file(_ name: String) -> String { path + "/" + name }
-
-    func text(_ name: String) throws -> String { try String(contentsOfFile: file(name), encoding: .utf8) }
-}

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import JSON
 import Network
@@ -51,15 +52,13 @@ struct SettingTests {
 
     @Test("the directories of the bridge's former name are used if only they exist")
     func formerName() throws {
-        let home = NSTemporaryDirectory() + "home-" + UUID().uuidString
-        let files = FileManager.default
-        defer { try? files.removeItem(atPath: home) }
+        let home = try makeTemporaryDirectory()
         let environment = ["HOME": home]
         for (directory, name) in [
             ("opencode-bridge", "opencode-bridge"), ("agent-bridge", "agent-bridge"),
         ] {
             for parent in [".config", ".local/state"] {
-                try files.createDirectory(
+                try FileManager.default.createDirectory(
                     atPath: "\(home)/\(parent)/\(directory)", withIntermediateDirectories: true)
             }
             #expect(StateDirectory.standard(environment) == "\(home)/.local/state/\(name)")

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import JSON
 import Testing
@@ -29,7 +30,7 @@ struct HeadlessRunTests {
     @Test("Codex names the client in notify's input and at the beginning of a session's file")
     func codex() throws {
         #expect(isHeadless(.codex, ["client": "codex_exec"]) && !isHeadless(.codex, ["client": "codex-tui"]))
-        let directory = try TestDirectory()
+        let directory = try TemporaryDirectory()
         let path = directory.path + "/rollout.jsonl"
         let input: JSON.Value = ["transcript_path": .string(path)]
         for (originator, expected) in [("codex_exec", true), ("codex-tui", false)] {

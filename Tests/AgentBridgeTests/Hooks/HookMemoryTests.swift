@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import JSON
 import Network
@@ -107,7 +108,7 @@ struct HookMemoryTests {
 
     @Test("the file is read again, stays small, and invalid lines silence nothing")
     func file() throws {
-        let directory = try TestDirectory()
+        let directory = try TemporaryDirectory()
         let path = directory.path + "/new"
         let memory = try HookMemory(directory: path)
         try Data("nonsense\nrang -1 a\nrang 9999999999999999999 b\n\nknown".utf8)
@@ -127,7 +128,7 @@ struct HookMemoryTests {
 
     @Test("no concurrent call is lost")
     func concurrency() async throws {
-        let directory = try TestDirectory()
+        let directory = try TemporaryDirectory()
         let path = directory.path
         let rung = try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<2 * Bounds.hookRingsMax {

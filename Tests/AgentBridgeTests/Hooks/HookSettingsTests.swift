@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import JSON
 import Network
@@ -142,7 +143,7 @@ struct HookSettingsTests {
 
     @Test("a hook's fault is shown once, kept for check, and removed when the hook works")
     func faults() throws {
-        let directory = try TestDirectory()
+        let directory = try TemporaryDirectory()
         let faults = HookFaults(directory: directory.path)
         #expect(faults.sentences.isEmpty)
         let now = WallClock.system.now

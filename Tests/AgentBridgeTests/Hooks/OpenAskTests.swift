@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import JSON
 import Programs
@@ -7,20 +8,9 @@ import Testing
 
 @Suite("Requests that wait for the phone", .timeLimit(.minutes(2)))
 struct OpenAskTests {
-    /// A directory that is removed when the test ends.
-    private final class Place {
-        let path = NSTemporaryDirectory() + "asks-" + UUID().uuidString
+    private let directory: TemporaryDirectory
 
-        init() throws {
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        }
-
-        deinit { try? FileManager.default.removeItem(atPath: path) }
-    }
-
-    private let directory: Place
-
-    init() throws { directory = try Place() }
+    init() throws { directory = try TemporaryDirectory() }
 
     private func input(
         _ event: String, _ command: String = "ls", session: String = "s", more: JSON.Value = [:]

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import Network
 import Programs
@@ -5,18 +6,6 @@ import PushSealing
 import Testing
 
 @testable import AgentBridge
-
-/// A directory that is removed when the test ends.
-final class TestDirectory {
-    let path: String
-
-    init() throws {
-        path = NSTemporaryDirectory() + "bridge-" + UUID().uuidString
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-}
 
 private func ring(_ key: String, _ session: String = "ses_1") throws -> Ring {
     Ring(type: .complete, session: try #require(SessionID(session)), key: key, title: "T", body: "é\n\"")
@@ -34,7 +23,7 @@ private func rung(_ eventID: String) throws -> RungRequest {
 struct OutboxTests {
     @Test("queued and delivered events and started runs are known after a restart")
     func restart() async throws {
-        let directory = try TestDirectory()
+        let directory = try TemporaryDirectory()
         let session = try #require(SessionID("ses_2"))
         do {
             let outbox = try Outbox(directory: directory.path, Console())
@@ -73,7 +62,7 @@ struct OutboxTests {
 
     @Test("an incomplete line from a crash affects no other record")
     func tornLine() async throws {
-        let directory = try TestDirectory()
+        let directory = try TemporaryDirectory()
         do {
             let outbox = try Outbox(directory: directory.path, Console())
             await outbox.put(try ring("a"))
@@ -91,7 +80,7 @@ struct OutboxTests {
 
     @Test("a file over its limit is set aside instead of preventing every start")
     func oversized() async throws {
-        let directory = try TestDirectory()
+        let directory = try TemporaryDirectory()
         let path = directory.path + "/queue.jsonl"
         let file = open(path, O_RDWR | O_CREAT, 0o600)
         #expect(file >= 0 && ftruncate(file, off_t(Bounds.queueFileBytesMax + 1)) == 0)
@@ -112,7 +101,7 @@ struct OutboxTests {
 
     @Test("a request repeated after it was over is a new event, also after a restart")
     func turns() async throws {
-        let directory = try TestDirectory()
+        let directory = try TemporaryDirectory()
         let sealer = Sealer(PairingSecret(), serverID: "srv", hidesSessions: false)
         let ring = try ring("permission ses_1 per_1")
         let outbox = try Outbox(directory: directory.path, sealer: sealer, Console())
@@ -130,7 +119,7 @@ struct OutboxTests {
 
     @Test("records of another process are found, and survive a rewrite")
     func sharing() throws {
-        let directory = try TestDirectory()
+        let directory = try TemporaryDirectory()
         let (owner, other) = (
             try QueueFile(directory: directory.path), try QueueFile(directory: directory.path)
         )
@@ -170,7 +159,7 @@ struct OutboxTests {
 
     @Test("with a sealer no text is on disk, including earlier ones")
     func sealing() async throws {
-        let directory = try TestDirectory()
+        let directory = try TemporaryDirectory()
         func contents() throws -> String {
             try String(contentsOfFile: directory.path + "/queue.jsonl", encoding: .utf8)
         }
@@ -205,7 +194,7 @@ struct OutboxTests {
 
     @Test("events delivered before sealing was on aren't sent again, even if found again")
     func turnedOn() async throws {
-        let directory = try TestDirectory()
+        let directory = try TemporaryDirectory()
         do {
             let outbox = try Outbox(directory: directory.path, Console())
             let id = await outbox.put(try ring("delivered"))
@@ -223,7 +212,7 @@ struct OutboxTests {
 
     @Test("only one process owns the queue, until it ends")
     func ownership() throws {
-        let directory = try TestDirectory()
+        let directory = try TemporaryDirectory()
         var first = try QueueOwnership(directory: directory.path)
         #expect(first != nil)
         #expect(try QueueOwnership(directory: directory.path) == nil)

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import Programs
 import PushSealing
@@ -15,7 +16,7 @@ struct SharedSecretTests {
 
     @Test("the secret is made once, with a key, and only its user can read it")
     func made() throws {
-        let directory = try TestDirectory()
+        let directory = try TemporaryDirectory()
         let configuration = try configuration(["BRIDGE_STATE_DIRECTORY": directory.path + "/a/b"])
         let secret = try SecretFile.read(configuration)
         let key = try #require(secret.key)
@@ -32,7 +33,7 @@ struct SharedSecretTests {
 
     @Test("a file that other users can read causes a warning")
     func openFile() throws {
-        let directory = try TestDirectory()
+        let directory = try TemporaryDirectory()
         let configuration = try configuration(["BRIDGE_STATE_DIRECTORY": directory.path])
         _ = try SecretFile.read(configuration)
         #expect(SecretFile.warning(configuration) == nil)
@@ -45,7 +46,7 @@ struct SharedSecretTests {
 
     @Test("a configured file is created only by `agent-bridge pair`")
     func named() throws {
-        let directory = try TestDirectory()
+        let directory = try TemporaryDirectory()
         let configuration = try configuration(["BRIDGE_RELAY_SECRET_FILE": directory.path + "/new/secret"])
         let problem = #expect(throws: ConfigurationError.self) { try SecretFile.read(configuration) }
         #expect(problem?.problems.first?.contains("run `agent-bridge pair` to make it") == true)
@@ -97,7 +98,7 @@ struct SharedSecretTests {
 
     @Test("a bridge that has sealed texts sends readable ones only on request")
     func sealedBefore() throws {
-        let directory = try TestDirectory()
+        let directory = try TemporaryDirectory()
         let file = directory.path + "/secret"
         func access(_ values: [String: String] = [:]) throws -> RelayAccess {
             let more = [
@@ -118,7 +119,7 @@ struct SharedSecretTests {
 
     @Test("a file is created completely or not at all")
     func creation() throws {
-        let directory = try TestDirectory()
+        let directory = try TemporaryDirectory()
         let path = directory.path + "/file"
         #expect(try SmallFile.create(path, with: [1]))
         #expect(try !SmallFile.create(path, with: [2]))
@@ -129,8 +130,8 @@ struct SharedSecretTests {
 
     @Test("settings that need a key are refused without one, so that no text is sent readable by mistake")
     func demands() throws {
-        let directory = try TestDirectory()
-        let other = try TestDirectory()
+        let directory = try TemporaryDirectory()
+        let other = try TemporaryDirectory()
         let plain = directory.path + "/plain"
         try Data("Kx3s0Q9-secret".utf8).write(to: URL(fileURLWithPath: plain))
         func access(_ values: [String: String]) throws -> RelayAccess {

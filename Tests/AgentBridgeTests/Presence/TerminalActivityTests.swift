@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import Glibc
 import Network
@@ -10,7 +11,7 @@ import Testing
 struct TerminalActivityTests {
     @Test("the last input is that of the user's most recently read terminal")
     func terminals() throws {
-        let directory = try TestDirectory()
+        let directory = try TemporaryDirectory()
         #expect(TerminalActivity.lastInput(in: directory.path) == nil)
         var terminals: [(Int32, Int32)] = []
         defer {

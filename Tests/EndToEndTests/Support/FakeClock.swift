@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 
 /// The wall clock of a relay, which a test sets at run time; timers and the monotonic clock are unaffected.

@@ -61,14 +61,12 @@ private enum Systemd {
     static var isThere: Bool { FileManager.default.isExecutableFile(atPath: program) }
 
     static func parse(_ text: String) throws -> [String: String] {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
-            "relay-" + UUID().uuidString)
-        let configuration = folder.appendingPathComponent("environment.d")
-        try FileManager.default.createDirectory(at: configuration, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try makeTemporaryDirectory()
+        let configuration = URL(fileURLWithPath: folder + "/environment.d")
+        try FileManager.default.createDirectory(at: configuration, withIntermediateDirectories: false)
         try Data(text.utf8).write(to: configuration.appendingPathComponent("a.conf"))
         return unquoted(
-            try ChildProcess.run(program, environment: ["XDG_CONFIG_HOME": folder.path]).output)
+            try ChildProcess.run(program, environment: ["XDG_CONFIG_HOME": folder]).output)
     }
 
     /// Parses systemd's output: one variable per line, with the value quoted as in a shell.

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import Network
 import OwnThread
@@ -12,16 +13,14 @@ struct TimeZoneNameTests {
     /// Runs a body with the time zones of a system that has only some of this one's, each as a copy of another.
     private func withZones(_ files: [String: String], _ body: (TimeZones) throws -> Void) throws {
         let files = FileManager.default.copies(of: files)
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
-            "relay-" + UUID().uuidString)
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try makeTemporaryDirectory()
         for (name, bytes) in files {
-            let file = folder.appendingPathComponent(name)
+            let file = URL(fileURLWithPath: folder + "/" + name)
             try FileManager.default.createDirectory(
                 at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
             try bytes.write(to: file)
         }
-        try body(TimeZones(directory: folder.path))
+        try body(TimeZones(directory: folder))
     }
 
     @Test("An old name that the system lacks is its current name's zone, one that it has is its own")

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import JSON
 import Programs
@@ -190,9 +191,7 @@ struct RecurrenceTests {
 
     @Test("After new zone data the same stored recurrence occurs by the new rules")
     func newZoneData() throws {
-        let directory = FileManager.default.temporaryDirectory.path + "/relay-" + UUID().uuidString
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let directory = try makeTemporaryDirectory()
         func zones(like name: String) throws -> TimeZones {
             try? FileManager.default.removeItem(atPath: directory + "/Zone")
             let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(TimeZones.systemDirectory)/\(name)"))
