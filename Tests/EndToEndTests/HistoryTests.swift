@@ -18,6 +18,9 @@ struct HistoryTests {
         return try await stack.http.post(path, body).json()
     }
 
+    /// The relay's `Bounds.historyWaitMax`: if storing an item takes longer, its pushes are sent without a badge.
+    private static let storingMax = Duration.seconds(2)
+
     private func badges(_ stack: Stack, _ token: String) async throws -> [Int?] {
         try await stack.control.pushes(token: token).map { $0["payload"]?["aps"]?["badge"]?.int }
     }
@@ -28,18 +31,22 @@ struct HistoryTests {
         try await stack.register(Self.secret, token(2))
         let wish: JSON.Value = ["deviceToken": .string(token(1)), "preferences": ["badge": "unread"]]
         #expect(try await post(stack, "/v1/device/register", wish)["ok"] == true)
-        for _ in 0..<2 {
-            let event = try await stack.event(
-                Self.secret, ["eventID": "e-1", "title": "Done", "body": "naïve 🦊"])
-            #expect(event.sent == 2)
+        let duration = try await ContinuousClock().measure {
+            for _ in 0..<2 {
+                let event = try await stack.event(
+                    Self.secret, ["eventID": "e-1", "title": "Done", "body": "naïve 🦊"])
+                #expect(event.sent == 2)
+            }
+            for badge: JSON.Value in [2, "unread"] {
+                let notification: JSON.Value = ["title": "Build", "badge": badge, "threadID": "thread"]
+                let answer = try await post(stack, "/v1/notify", ["notification": notification])
+                #expect(answer["sent"] == 2)
+            }
         }
-        for badge: JSON.Value in [2, "unread"] {
-            let notification: JSON.Value = ["title": "Build", "badge": badge, "threadID": "thread"]
-            let answer = try await post(stack, "/v1/notify", ["notification": notification])
-            #expect(answer["sent"] == 2)
+        if duration < Self.storingMax {
+            #expect(try await badges(stack, token(1)) == [1, 2, 3])
+            #expect(try await badges(stack, token(2)) == [nil, 2, 3])
         }
-        #expect(try await badges(stack, token(1)) == [1, 2, 3])
-        #expect(try await badges(stack, token(2)) == [nil, 2, 3])
 
         let page = try await post(stack, "/v1/history/list", ["limit": 2])
         let items = page["items"]?.array ?? []
