@@ -36,5 +36,6 @@ struct StorageObserverTests {
         await StorageCalls.$observer.withValue(observer) { _ = try? await storage.schemaVersion() }
         let names = ["devices", "schemaVersion", "block", "unregister", "blockedSecrets"]
         #expect(observer.calls.withLock { $0 } == names.map { "\($0) 7 done" } + ["schemaVersion 7 failed"])
+        await database.destroy()
     }
 }
