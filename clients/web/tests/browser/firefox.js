@@ -33,7 +33,7 @@ export class Firefox extends Program {
             "utf8")), starting);
         this.#socket = connect(port, "127.0.0.1");
         this.#socket.on("data", (bytes) => this.#receive(bytes));
-        await once(this.#socket, "connect");
+        await once(this.#socket, "connect", { signal: AbortSignal.timeout(starting) });
         this.#socket.on("error", () => {});   // a killed Firefox resets the connection
         // The greeting comes seconds after the port opens, later on a busy machine.
         await until("Marionette", async () => this.greeted, starting);
