@@ -60,10 +60,10 @@ class Accounting(unittest.TestCase):
         Stack.database.rows, Stack.database.failed, Stack.outcomes = {}, set(), {}
         self.account = Account(Stack)
 
-    def answer(self, status, **more):
+    def answer(self, status, session=SESSION, attempts=1, **more):
         delivery = {"device": DEVICE, "status": status, "apnsID": "id-1", **more}
         counts = {name: int(name == status) for name in ("sent", "failed", "queued")}
-        self.account.answered(SESSION, {**counts, "deliveries": [delivery]}, attempts=1)
+        self.account.answered(session, {**counts, "deliveries": [delivery]}, attempts)
 
     def arrive(self, at=None, status=200):
         self.account._received({
@@ -301,6 +301,20 @@ class PartsTests(Accounting):
         self.update("end", 2, "id-4")
         self.update("update", 3, "id-5")
         self.assertDiffers("it shows update")
+
+    def end_again(self, attempts):
+        """An end that arrives, and is refused when it is sent again."""
+        self.start_activity("failed")
+        self.update("end", 2, "id-4")
+        self.answer("failed", "ses_live_1", attempts, reason="BadRequestPayload")
+
+    def test_an_end_sent_again_because_its_event_was_posted_again(self):
+        self.end_again(attempts=2)
+        self.assertEqual(self.differences(), [])
+
+    def test_an_end_sent_again_although_its_event_was_posted_once(self):
+        self.end_again(attempts=1)
+        self.assertDiffers("reported as failed")
 
     def test_two_states_of_one_second(self):
         self.start_activity(None)

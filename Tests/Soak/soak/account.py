@@ -177,8 +177,7 @@ class Account:
         status = delivery["status"]
         if status == "sent" and not arrived:
             self.differences.append(f"{session} {device}: reported as sent but did not arrive")
-        # In flight when the event's deadline passed, and not storable: its fate could not be known.
-        if status == "failed" and arrived and not self.may_be_under_way(device, delivery["reason"]):
+        if status == "failed" and arrived and not self.may_have_arrived(session, device, delivery["reason"]):
             self.differences.append(f"{session} {device}: reported as failed ({delivery['reason']}) but arrived")
         if status != "queued":
             return
@@ -200,9 +199,14 @@ class Account:
     def is_gone(self, device):
         return device in self.removals or device in self.doomed
 
-    def may_be_under_way(self, device, reason):
+    def may_have_arrived(self, session, device, reason):
         if reason == "DeviceRemoved":
             return self.is_gone(device)
+        # A relay was killed after it sent an activity's end, and the event was posted again. The simulator refuses a
+        # second end, which APNs would accept and the device would drop.
+        if reason == "BadRequestPayload":
+            return (session, device) in self.ends_of_activities and self.attempts[session] > 1
+        # In flight when the event's deadline passed, and not storable: its fate could not be known.
         return reason in ("QueueFull", "QueueUnavailable", "QueueUnconfirmed")
 
     def _settle_duplicates(self):
