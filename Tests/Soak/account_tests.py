@@ -5,6 +5,7 @@ import contextlib
 import io
 import random
 import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -106,6 +107,17 @@ class AccountTests(Accounting):
         self.answer("failed", reason="DeviceRemoved")
         self.arrive()
         self.assertEqual(self.differences(), [])
+
+    def test_unregistered_that_arrived_before_its_device_was_gone(self):
+        self.account.given_up(TOKEN)
+        self.answer("failed", reason="Unregistered")
+        self.arrive()
+        self.assertEqual(self.differences(), [])
+
+    def test_unregistered_that_arrived_although_its_device_stayed(self):
+        self.answer("failed", reason="Unregistered")
+        self.arrive()
+        self.assertDiffers("reported as failed")
 
     def test_queued_that_is_nowhere(self):
         self.answer("queued")
@@ -265,6 +277,11 @@ class PartsTests(Accounting):
         self.ask(1, is_quiet=True)
         self.push("ses_ask_1", "id-3")
         self.assertDiffers("rang again")
+
+    def test_acknowledged_after_its_event_was_posted_and_rang_twice(self):
+        self.ask(time.time() - 10, is_quiet=True)
+        self.push("ses_ask_1", "id-3", at=milliseconds() - 9_000)
+        self.assertEqual(self.differences(), [])
 
     def test_not_acknowledged_and_rang_again(self):
         self.ask(1)

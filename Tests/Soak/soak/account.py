@@ -200,14 +200,17 @@ class Account:
         return device in self.removals or device in self.doomed
 
     def may_have_arrived(self, session, device, reason):
-        if reason == "DeviceRemoved":
-            return self.is_gone(device)
-        # A relay was killed after it sent an activity's end, and the event was posted again. The simulator refuses a
-        # second end, which APNs would accept and the device would drop.
-        if reason == "BadRequestPayload":
-            return (session, device) in self.ends_of_activities and self.attempts[session] > 1
+        """Whether a push that was reported as failed may have arrived all the same."""
         # In flight when the event's deadline passed, and not storable: its fate could not be known.
-        return reason in ("QueueFull", "QueueUnavailable", "QueueUnconfirmed")
+        if reason in ("QueueFull", "QueueUnavailable", "QueueUnconfirmed"):
+            return True
+        # It arrived, its response was lost, and it was sent again after the device was gone.
+        if reason in ("DeviceRemoved", "Unregistered"):
+            return self.is_gone(device)
+        # A relay sent an activity's end and was killed before it responded. When the event was posted again, the
+        # simulator refused a second end, which APNs would accept and the device would drop.
+        return (reason == "BadRequestPayload" and (session, device) in self.ends_of_activities
+                and self.attempts[session] > 1)
 
     def _settle_duplicates(self):
         for (session, device), times in self.arrivals.items():

@@ -18,7 +18,7 @@ class Question:
     def __init__(self, secret, event, asked, pushes):
         self.secret = secret
         self.event = event
-        self.asked = asked
+        self.asked = asked  # seconds since 1970, before it was posted for the first time
         self.pushes = pushes  # the apns-ids of its first ring
         self.is_quiet = False  # acknowledged before its first repetition
         self.reply = None
@@ -28,7 +28,7 @@ class Questions(Part):
     def __init__(self, *parts):
         super().__init__(*parts)
         self.asked = {}  # session -> question
-        self.rings = {}  # session -> apns-ids that arrived
+        self.rings = {}  # session -> {apns-id: when it arrived, in milliseconds}
 
     def run(self, chance, is_over):
         number = 0
@@ -38,7 +38,7 @@ class Questions(Part):
 
     def _ask(self, session, tenant, chance, is_over):
         event = f"per_{session}"
-        asked = time.monotonic()
+        asked = time.time()
         answer, attempts = self.client.post_until_done("/v1/event", {
             "secret": tenant.secret, "eventType": "permission", "sessionID": session, "eventID": event,
             "repeat": {"every": EVERY, "for": FOR}}, chance, 4, is_over)
@@ -56,7 +56,7 @@ class Questions(Part):
     def _acknowledge(self, question, chance, is_over):
         request = {"secret": question.secret, "eventID": question.event}
         answer, _ = self.client.post_until_done("/v1/ack", request, chance, 10, is_over)
-        question.is_quiet = answer is not None and time.monotonic() < question.asked + EVERY - 5
+        question.is_quiet = answer is not None and time.time() < question.asked + EVERY - 5
 
     def _reply(self, session, question, chance, is_over):
         request = {
@@ -65,14 +65,23 @@ class Questions(Part):
         if answer is None:
             return
         question.reply = request["text"]
-        question.is_quiet = time.monotonic() < question.asked + EVERY - 5
+        question.is_quiet = time.time() < question.asked + EVERY - 5
 
     def received(self, session, push):
-        self.rings.setdefault(session, set()).add(push.get("headers", {}).get("apns-id"))
+        self.rings.setdefault(session, {}).setdefault(push.get("headers", {}).get("apns-id"), push["receivedAt"])
+
+    def repetitions(self, session, question):
+        """The apns-ids of its repeated pushes.
+
+        A relay that was killed before it responded has sent a first ring whose apns-ids nobody knows, so pushes that
+        arrived before the first repetition is due don't count.
+        """
+        due = (question.asked + EVERY - 1) * 1000
+        return {push for push, at in self.rings.get(session, {}).items() if push not in question.pushes and at >= due}
 
     def end(self, chance, is_over):
         """Acknowledges the questions that still ring, and asks each relay for every reply."""
-        self.ended = time.monotonic()
+        self.ended = time.time()
         for session, question in self.asked.items():
             if question.reply is None:
                 request = {"secret": question.secret, "eventID": question.event}
@@ -92,7 +101,7 @@ class Questions(Part):
     def settle(self):
         counts = self.account.counts
         for session, question in self.asked.items():
-            again = self.rings.get(session, set()) - question.pushes
+            again = self.repetitions(session, question)
             if question.is_quiet:
                 counts["questions that were acknowledged or replied to at once"] += 1
                 if again:
