@@ -10,9 +10,10 @@ package struct TableCheck: Sendable {
     package init(_ table: CommandTable) { self.table = table }
 
     private var words: [String] {
-        (table.commands + CommandTable.common).flatMap { command in
+        let ofCommands = (table.commands + CommandTable.common).flatMap { command -> [String] in
             [command.name] + command.arguments.flatMap(\.value.words) + command.options.map(\.name)
-        } + table.settings.flatMap(\.options).map(\.name)
+        }
+        return ofCommands + table.settings.flatMap(\.options).map(\.name)
     }
 
     /// The commands, words and flags that are missing from a completion script.

@@ -169,7 +169,8 @@ struct ScriptTests {
         #expect(samples(.fixed(3)).allSatisfy { $0 == 3 })
         let uniform = samples(.uniform(10, 20))
         #expect(uniform.allSatisfy { (10...20).contains($0) })
-        #expect(abs(uniform.reduce(0, +) / 20_000 - 15) < 0.15)
+        let uniformMean = uniform.reduce(0, +) / 20_000
+        #expect(abs(uniformMean - 15) < 0.15)
         let normal = samples(.normal(mean: 50, deviation: 10))
         let mean = normal.reduce(0, +) / 20_000
         let variance = normal.reduce(0) { $0 + ($1 - mean) * ($1 - mean) } / 20_000
