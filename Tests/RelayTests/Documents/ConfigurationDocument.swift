@@ -44,7 +44,8 @@ enum ConfigurationDocument {
         `APNS_TEAM_ID` becomes `--apns-team-id`. Flags take precedence. Other commands read some of these settings;
         `relay COMMAND --help` lists them.
 
-        **Required**: either `APNS_APPS_FILE` alone, or `APNS_TEAM_ID`, `APNS_KEY_ID` and `APNS_PRIVATE_KEY` (or its file).
+        **Required**: either `APNS_APPS_FILE` alone, or `APNS_TEAM_ID`, `APNS_KEY_ID` and `APNS_PRIVATE_KEY`
+        (or `APNS_PRIVATE_KEY_FILE`).
 
         - An **empty variable** counts as unset. An empty flag is an error.
         - **Durations** are a whole number and a unit: `500ms`, `10s`, `5m`, `24h`, `30d`.
@@ -76,13 +77,13 @@ enum ConfigurationDocument {
           relative to the apps file.
         - **Optional**: `environments`, by default both; `sound` and `ttl`, as for `APNS_SOUND` and `APNS_TTL`; `defaultBundleID`, one of
           the bundle IDs; without it, registrations must name theirs.
-        - Don't set `APNS_TEAM_ID`, `APNS_KEY_ID`, `APNS_PRIVATE_KEY`, `APNS_DEFAULT_BUNDLE_ID`, `APNS_BUNDLE_IDS`, `APNS_SOUND` or
-          `APNS_TTL` as well.
+        - With an apps file, don't set `APNS_TEAM_ID`, `APNS_KEY_ID`, `APNS_PRIVATE_KEY`, `APNS_DEFAULT_BUNDLE_ID`, `APNS_BUNDLE_IDS`,
+          `APNS_SOUND` or `APNS_TTL`.
         - Registrations for other bundle IDs get `unknown_bundle`; registrations for environments that the app doesn't list get
           `invalid_field`.
         - Apps with the same team and key share up to `APNS_CONNECTIONS_MAX` connections to each APNs server.
         - SIGHUP reloads the file and the keys. If the file has an error, the relay logs it and keeps its current apps. Devices of a
-          removed app stay registered; their pushes fail with `UnknownBundle` until the app returns.
+          removed app stay registered; their pushes fail with `UnknownBundle` until the app is added again.
 
         """
 }

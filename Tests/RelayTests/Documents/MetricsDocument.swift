@@ -35,19 +35,19 @@ enum MetricsDocument {
 
         - **Address and access**: see `RELAY_ADMIN_LISTEN`, `RELAY_ADMIN_HOSTS` and `RELAY_ADMIN_TOKEN` in the
           [settings](configuration.md#server). The listener has no TLS, so let only your Prometheus reach it.
-        - **Containers**: set `RELAY_ADMIN_LISTEN=0.0.0.0:8788` (in `.env` for the compose files), put Prometheus into the same network,
+        - **Containers**: set `RELAY_ADMIN_LISTEN=0.0.0.0:8788` (in `.env` for the compose files), put Prometheus on the same network,
           and don't publish the port.
         - **Several relays**: counters start at 0 when a process starts. `relay_queue_pushes`, `relay_queue_bytes`,
           `relay_queue_oldest_due_age_seconds` and `relay_devices` describe the shared database, so take their maximum, not their sum.
         - **Kinds**: metrics ending in `_total` are counters, those in `_duration_seconds` histograms, and all others gauges.
         - **Slow scrapes**: if an event loop doesn't respond within \(DurationText.render(Bounds.loopReportDeadline)), the scrape gets 503.
 
-        [alerts.md](../operate/alerts.md) has a scrape configuration and alert rules.
+        [alerts.md](../operate/alerts.md) explains how to set up scraping and alert rules.
 
         """
 
     private static let labels = """
-        The standard metrics of a process begin with `process_`.
+        The relay also exports the standard process metrics, whose names begin with `process_`.
 
         ## Labels
 
