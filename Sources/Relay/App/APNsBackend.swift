@@ -24,7 +24,6 @@ final class APNsBackend: Sendable {
         }
     }
 
-    /// The current apps.
     var apps: Apps { current.withLock { $0 } }
 
     /// Replaces the apps.

@@ -121,7 +121,7 @@ struct ServerGroup {
                 group.addTask { await worker.loop.run { _ in await worker.value.stop(within: deadline) } }
             }
         }
-        // The events behind these pushes were answered without waiting; pushes that are cut off would be sent again.
+        // The events' responses didn't wait for these pushes; pushes that are cut off would be sent again.
         let left = max(end.since(MonotonicTime.current), Bounds.apnsClosingDeadline)
         await withTaskGroup { group in
             for clients in clients {

@@ -15,10 +15,8 @@ final class AppKey: Sendable {
         self.text = text
     }
 
-    /// The team's identifier.
     var teamID: String { tokens.credentials.teamID }
 
-    /// The key's identifier.
     var keyID: String { tokens.credentials.keyID }
 
     /// Whether another key has the same identifiers.

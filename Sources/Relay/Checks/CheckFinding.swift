@@ -22,9 +22,7 @@ enum CheckPart: String, Sendable, CaseIterable {
     case apns
     /// Whether APNs accepts the provider tokens and bundle IDs.
     case push
-    /// Web Push.
     case webPush = "webpush"
-    /// The database.
     case database
     /// Free disk space for a file database.
     case disk

@@ -66,7 +66,6 @@ enum DatabaseCheck {
         }
     }
 
-    /// The finding for a storage error.
     static func finding(_ error: StorageError, place: String, _ engine: DatabaseEngine?) -> CheckFinding {
         let fault: CheckFault =
             switch error {

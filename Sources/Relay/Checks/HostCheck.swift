@@ -26,7 +26,6 @@ enum HostCheck {
         }
     }
 
-    /// The finding for an outcome.
     static func finding(_ outcome: Outcome, of origin: APNsOrigin, _ environment: Environment) -> CheckFinding
     {
         let subject = "\(environment.rawValue) \(origin.host):\(origin.port)"

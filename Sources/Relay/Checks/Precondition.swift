@@ -44,10 +44,8 @@ struct Precondition: Sendable {
 }
 
 extension Precondition {
-    /// Every precondition.
     static let all: [Precondition] = Name.allCases.map { Precondition($0) }
 
-    /// The precondition with this name.
     init(_ name: Name) {
         self.name = name
         switch name {

@@ -2,7 +2,6 @@ import APNs
 
 /// Maps a failed push's reason in the delivery log to a fault: a pure function.
 enum PushReason {
-    /// The fault for a reason.
     static func fault(of reason: String) -> CheckFault {
         if let documented = Reason(rawValue: reason)?.documented { return fault(of: documented) }
         switch Unreachable.Cause(rawValue: reason) {

@@ -9,7 +9,6 @@ struct PushVerdict {
     let environment: Environment
     /// The bundle ID; `nil` if none is configured and the push had an invented one.
     let topic: Topic?
-    /// The key ID.
     let keyID: String
 
     /// A device token that no device has.

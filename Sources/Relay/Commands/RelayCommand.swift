@@ -5,7 +5,6 @@ import Storage
 struct RelayCommand: Sendable {
     /// The row, from which the parser, help, manual page and completions are generated.
     let syntax: CommandSyntax
-    /// Runs the command.
     let run: @Sendable (CommandCall) throws(ConfigurationError) -> ExitStatus
 
     /// Creates a command, which also reads `RELAY_ENV_FILE`.

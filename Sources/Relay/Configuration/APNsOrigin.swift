@@ -4,7 +4,6 @@ import Programs
 struct APNsOrigin: Sendable, Hashable, CustomStringConvertible {
     /// A DNS name or an IP address, without brackets.
     let host: String
-    /// The TCP port.
     let port: UInt16
 
     /// Apple's server for apps from the App Store and TestFlight.

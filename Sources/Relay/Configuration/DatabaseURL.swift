@@ -7,7 +7,6 @@ import Storage
 struct DatabaseURL: Sendable, Equatable {
     /// The engine that the scheme selects.
     let engine: DatabaseEngine
-    /// The full URL.
     let url: Secret
 
     /// The full URL as text, for the driver.

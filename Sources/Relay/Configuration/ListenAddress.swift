@@ -10,7 +10,6 @@ struct ListenAddress: Sendable, Equatable {
     /// Whether the address is the default, in which case the program may run without the listener.
     var isDefault = false
 
-    /// Whether the listener is off.
     var isOff: Bool { address == nil && unixPath == nil }
 
     /// The address in the setting's format: `127.0.0.1:8788`, `unix:/run/relay/admin.sock`, `off`.
@@ -18,7 +17,6 @@ struct ListenAddress: Sendable, Equatable {
 
     fileprivate static let unixPrefix = "unix:"
 
-    /// No listener.
     static let off = ListenAddress(address: nil)
 
     /// A default address: a port on 127.0.0.1.

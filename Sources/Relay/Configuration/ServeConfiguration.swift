@@ -271,7 +271,6 @@ struct LogConfiguration: Sendable {
     var level: LogLevel
     /// The format; if `nil`, text if standard error is a terminal, otherwise JSON.
     var format: LogFormat?
-    /// Whether core dumps are allowed.
     var allowsCoreDumps = false
 
     init(_ reader: inout SettingReader) {

@@ -31,7 +31,7 @@ struct Console: Sendable {
     /// The counts of the last hour.
     let history = ConsoleHistory()
 
-    /// Allows nothing from other origins, no inline code, and no text that becomes HTML.
+    /// Forbids content from other origins, inline code, and turning text into HTML.
     static let policy = PagePolicy(
         content:
             "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "

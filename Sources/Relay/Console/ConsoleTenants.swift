@@ -4,8 +4,8 @@ import Storage
 
 /// How the console identifies tenants, and whether it may change them.
 ///
-/// Anyone who knows a full hash can revoke it, so only a listener with a token shows full hashes and offers changes
-/// (docs/design/security.md).
+/// Anyone who knows a full hash can revoke its secret, so only a listener with a token shows full hashes and offers
+/// changes (docs/design/security.md).
 struct ConsoleNames: Sendable {
     let showsWholeHashes: Bool
 
@@ -163,7 +163,6 @@ struct ConsoleError: Error, Equatable {
         self.init(known.code.status, known.sentence)
     }
 
-    /// The response.
     var response: Response {
         var writer = JSON.Writer()
         writer.beginObject()

@@ -1,8 +1,8 @@
 import JSON
 import Storage
 
-/// `GET /v1/admin/push`: the fate of an event, found by its `eventID`, of a push, by its `apns-id`, or of a device's
-/// pushes, by the end of the device's token.
+/// `GET /v1/admin/push`: the fate of an event (found by its `eventID`), of a push (by its `apns-id`), or of a device's
+/// pushes (by the last characters of the device's token).
 ///
 /// The tables have no index for this, so the search covers one tenant, or the tenants with the latest requests.
 struct ConsoleTrace: Sendable {

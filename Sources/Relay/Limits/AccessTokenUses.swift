@@ -1,7 +1,7 @@
 import Network
 import Storage
 
-/// When uses of access tokens were last stored, so that only one request per minute and token waits for the storage,
+/// When uses of access tokens were last stored, so that only one request a minute for each token waits for storage,
 /// even if storing fails.
 struct AccessTokenUses {
     private var stored: [UUIDv7: MonotonicTime] = [:]

@@ -41,7 +41,6 @@ final class BlockList: Sendable {
         state.withLock { $0.hashes.contains(hash) }
     }
 
-    /// Reads the list.
     func read() async throws(StorageError) {
         let blocked = try await storage.blockedSecrets(limit: StorageLimits.blockedSecretsMax)
         let hashes = Set(blocked.map(\.secretHash))

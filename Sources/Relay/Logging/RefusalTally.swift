@@ -13,7 +13,7 @@ struct RefusalTally: Sendable {
         let code: ErrorCode
     }
 
-    /// The number of refusals of one kind without their own line.
+    /// The number of refusals of one kind that didn't get their own line.
     struct Summary: Sendable, Equatable {
         let kind: Kind
         /// At least 1.

@@ -3,7 +3,7 @@ struct RequestTrace {
     private(set) var fields: [LogField] = []
     /// Whether a successful request isn't worth a log line at info level.
     var isRoutine = false
-    /// The highest status in a response with a status for each of its parts.
+    /// The highest status in a response whose parts each have a status.
     var worstStatus: Int?
 
     /// Adds a detail.

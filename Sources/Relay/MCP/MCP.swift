@@ -116,7 +116,8 @@ enum MCP {
         }
     }
 
-    /// Methods that clients call although the server doesn't announce them, each with the member that its result has.
+    /// Methods that clients call although the server doesn't announce them, each with the member that its result
+    /// contains.
     ///
     /// Several clients show their user an error for anything but a list.
     private static let emptyLists = [

@@ -37,7 +37,7 @@ struct MCPRequest: Sendable, Equatable {
         guard let method = message["method"]?.string else {
             throw MCPRefusal(id: id, error: .invalidRequest("method must be a string."))
         }
-        // Some clients write members that they don't need as null.
+        // Some clients send null for members that they don't need.
         var given = message["params"] ?? [:]
         if given.isNull { given = [:] }
         guard let params = given.object else {

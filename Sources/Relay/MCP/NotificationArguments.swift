@@ -78,7 +78,6 @@ struct NotificationArguments: Sendable, Equatable {
         return object
     }
 
-    /// The JSON schema of the arguments.
     static let schema: JSON.Value = {
         var properties = contentProperties
         properties["eventID"] = [

@@ -122,7 +122,6 @@ struct QuestionArguments: Sendable, Equatable {
         return (number, choices[number - 1])
     }
 
-    /// The JSON schema of the arguments.
     static let schema: JSON.Value = [
         "type": "object",
         "properties": [
@@ -188,7 +187,6 @@ struct AskedQuestion: Hashable, Sendable {
     /// The start of a digest of what the user was shown; an answer is valid only for that content.
     let digest: String
 
-    /// The event's ID.
     var eventID: String { "ask-\(session)-\(span)-\(number)" }
     /// The question's ID as the tool returns it.
     var id: String { "\(eventID)-\(end)-\(digest)" }

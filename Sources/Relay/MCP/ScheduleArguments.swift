@@ -39,7 +39,6 @@ struct ScheduleArguments: Sendable, Equatable {
         return request
     }
 
-    /// The JSON schema of the arguments.
     static let schema: JSON.Value = {
         var properties = NotificationArguments.contentProperties
         properties["at"] = [
@@ -118,7 +117,6 @@ struct CancelArguments: Sendable, Equatable {
 
     private static let fault = NotificationArguments.Fault(sentence: "Pass either id or name, as a string.")
 
-    /// The JSON schema of the arguments.
     static let schema: JSON.Value = [
         "type": "object",
         "properties": [

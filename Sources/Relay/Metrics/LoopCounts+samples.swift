@@ -82,7 +82,7 @@ extension LoopCounts {
                 let start = Self.place(app, environment) * width
                 return (0..<width).compactMap { number -> Metric.Sample? in
                     let count = counts[start + number]
-                    // The first is always present, so that the rate includes the first push.
+                    // The count of successes is always present, so that its rate includes the first push.
                     guard count > 0 || number == 0 else { return nil }
                     let (word, reason) = words(number)
                     return Metric.Sample(

@@ -49,7 +49,6 @@ struct MetricsSnapshot: Sendable {
 /// The counters and gauges of one loop, or of several together.
 struct LoopReport: Sendable {
     var counts = LoopCounts()
-    /// Pushes in flight.
     var pushesInFlight = 0
     var groups: [APNsGroup: ClientStatistics] = [:]
     /// For the console; not a metric.

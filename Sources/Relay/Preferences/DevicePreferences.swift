@@ -39,7 +39,6 @@ struct DevicePreferences: Hashable, Sendable {
         case muted
     }
 
-    /// No preferences.
     static let none = DevicePreferences()
 
     /// Creates preferences from their parts.

@@ -14,8 +14,8 @@ enum FixedOffset {
         return nil
     }
 
-    /// The texts that may precede a number, each listed before its own prefixes, and the sign of the number that
-    /// follows.
+    /// The texts that may precede a number, each listed before its own prefixes, and the sign that each gives the
+    /// number after it.
     private static let prefixes = [
         ("Etc/GMT", -1), ("Etc/UTC", 1), ("GMT", 1), ("UTC", 1), ("UT", 1), ("", 1),
     ]

@@ -4,7 +4,8 @@ import Storage
 /// Detects devices that keep taking one installation's registration from each other.
 ///
 /// A backup restored on a second phone gives both the same `deviceID`, and then each gets pushes only until the other
-/// registers. A new token replaces an old one for good, so a token that comes back tells the two cases apart.
+/// registers. Normally a new token replaces the old one for good, so a token that comes back shows that two devices
+/// share the installation.
 final class ContestedInstallations: Sendable {
     private struct Name: Hashable {
         let secret: SecretHash

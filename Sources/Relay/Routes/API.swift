@@ -100,7 +100,7 @@ struct API: Sendable {
         return Reply.ok.response(requestID: request.id)
     }
 
-    /// Logs and returns the page's response, which, like a liveness check's, involves no tenant.
+    /// Logs and returns the page's response; like a liveness check, the page involves no tenant.
     private func pageResponse(_ response: Response, to request: Request) -> Response {
         let status = response.status.rawValue
         services.value.shared.log(

@@ -46,7 +46,8 @@ struct AdminGuard: Sendable {
         token.map(request.hasBearer) ?? true
     }
 
-    /// Whether the request came from no web page, or from the console, whose origin has the request's host and port.
+    /// Whether the request came from the console, whose origin has the request's host and port, or from no web page at
+    /// all.
     ///
     /// For changes, a name without a dot isn't enough, because the operator of the network's name server can rebind it.
     private func isFromNoOtherPage(_ request: Request) -> Bool {

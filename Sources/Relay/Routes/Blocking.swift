@@ -82,7 +82,7 @@ struct BlockAnswer: Equatable, Sendable {
         self.since = since
     }
 
-    /// Creates the answer from the storage's result.
+    /// Creates the response from the storage's result.
     init(_ result: BlockResult, _ secret: BlockedSecret) {
         switch result {
         case .blocked: self.init(outcome: .blocked, since: secret.createdAt)

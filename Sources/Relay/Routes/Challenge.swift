@@ -5,8 +5,8 @@ import Network
 import Programs
 import Storage
 
-/// Sends a registration challenge: a push with a code to the device being registered, in the background if the device
-/// uses APNs.
+/// Sends a registration challenge: a push with a code to the device being registered, as a background push if the
+/// device uses APNs.
 struct Challenge {
     let services: LoopServices
     let codes: ChallengeCodes

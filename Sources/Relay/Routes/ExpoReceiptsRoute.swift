@@ -112,7 +112,7 @@ struct ExpoReceiptsRoute: ExpoRoute {
             guard error.limit == .unknownSecrets || error.code.status >= 500 else { return [:] }
             throw error
         }
-        // A push was created at the time in its ID, and ends later.
+        // A push's ID contains its creation time, and the push ends after that.
         let made = pushes.compactMap { UUIDv7($0)?.milliseconds }.min() ?? 0
         let oldest = made - StorageLimits.clockSkewMax
         var left = pushes

@@ -35,7 +35,7 @@ struct HistoryListRoute: TenantRoute {
         let page: HistoryPage
         let known: [EventName: Acknowledgement]
         do throws(StorageError) {
-            // One more item than is shown reveals whether there is another page.
+            // Reads one item more than is shown, to find out whether there is another page.
             page = try await shared.storage.history(of: key, before: wanted.before, limit: wanted.limit + 1)
             known = try await shared.storage.acknowledgements(
                 of: page.acknowledgedEvents(of: key), at: shared.clock.now)

@@ -55,7 +55,6 @@ struct DeviceList: Sendable {
         Dictionary(last.map { ($0.deviceID ?? "", $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The response body.
     var body: [UInt8] {
         let lastByID = lastByDevice
         var writer = JSON.Writer(capacity: 64 + 256 * devices.count)

@@ -94,8 +94,8 @@ struct OpenChamberSendRoute: OpenChamberRoute {
             try tenant.countAsUnknown()
             return Reply(body: wanted.results(registered: [], DispatchReport([])))
         }
-        // The event's ID may depend only on the signed text: a signature can be changed and stay valid, and the rest of
-        // the body isn't signed. So the same signed text notifies only once.
+        // The event's ID may depend only on the signed text: a signature can be changed and remain valid, and the rest
+        // of the body isn't signed. So the same signed text notifies only once.
         let dispatch = Dispatch(
             tenant: tenant.key, content: wanted.content, audience: audience,
             origin: .request(eventID: "openchamber-" + Digest256(of: sender.signed).hex),

@@ -24,8 +24,8 @@ struct PresenceRoute: TenantRoute {
     static let admission = Admission.registering
     let services: LoopServices
 
-    /// Adds the time until which the person is looking to the preferences of the device, or of another device of the
-    /// secret: every relay reads those before sending anyway.
+    /// Stores until when the person is looking, in the preferences of the device or of another device of the secret:
+    /// every relay reads those before sending anyway.
     func answer(
         _ wanted: PresenceRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {

@@ -28,7 +28,7 @@ extension RequestFields {
 
     /// The stand-in for a device token, derived from the endpoint in `webPush`; `nil` if there is none.
     ///
-    /// The endpoint's push service need no longer be allowed.
+    /// Also works if the endpoint's push service is no longer allowed.
     func webPushToken() throws(APIError) -> DeviceToken? {
         guard let fields = try object(.webPush) else { return nil }
         try refuseAPNs()

@@ -121,7 +121,6 @@ struct ScheduleList: Sendable {
 
     var json: JSON.Value { .array(schedules.map { .object($0.shown) }) }
 
-    /// The response body.
     var body: [UInt8] {
         let response: JSON.Value = ["ok": true, "schedules": json]
         return response.encoded()

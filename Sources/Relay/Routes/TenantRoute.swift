@@ -8,7 +8,6 @@ import Storage
 ///
 /// One is created for each request, on the request's loop.
 protocol AnsweringRoute: SendableMetatype {
-    /// Creates the route with a loop's services.
     init(services: LoopServices)
 
     /// Returns the response; `trace` collects details for the log line.
@@ -34,7 +33,6 @@ protocol TenantRoute: AnsweringRoute {
     /// The validated body.
     associatedtype Wanted: RequestBody
 
-    /// The loop's services.
     var services: LoopServices { get }
     /// Which tenants are admitted, and how often.
     static var admission: Admission { get }

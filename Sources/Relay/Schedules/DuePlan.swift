@@ -72,7 +72,7 @@ extension Schedule {
     /// A time before ``nextAt`` after which no occurrence has been sent or skipped yet.
     ///
     /// According to the zone data at the time when the row was written, no occurrence lies between the two times. New
-    /// data may have moved the next occurrence: later, so that it isn't due, or earlier, even to a time before the row
+    /// data may have moved the next occurrence later, so that it isn't due, or earlier, even to a time before the row
     /// was last evaluated.
     fileprivate var lastHandled: EpochMilliseconds {
         min(nextAt - 1, max(lastAt ?? 0, nextAt - Bounds.scheduleShiftMax.inMilliseconds))

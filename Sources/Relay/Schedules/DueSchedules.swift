@@ -22,7 +22,7 @@ final class DueSchedules: DueWork {
     private var clock = ClockWatch()
     /// The time until which nothing is sent, because the clock was set forward.
     private var restsUntil: MonotonicTime?
-    /// When the last search for schedules written with a clock that was ahead began; `nil` if a search is due.
+    /// When the last search began for schedules written with a clock that was ahead; `nil` if a search is due.
     private var checkedAt: MonotonicTime?
 
     /// Creates the sender for the services' database; nothing is sent before a ``DueWorker`` begins.
@@ -162,7 +162,7 @@ final class DueSchedules: DueWork {
         guard case .plan(let plan, let zones) = due else {
             queue.count(.unknownTimeZone)
             log(schedule, .unknownTimeZone, 0)
-            // Another relay may know the zone, or this relay after its zone data is updated.
+            // Another relay may know the zone, and so may this relay once its zone data is updated.
             return .next(
                 nextAt: schedule.nextAt, dueAt: now + Bounds.scheduleZoneInterval.inMilliseconds,
                 ScheduleEnd.Outcome(at: now, word: ScheduleQueue.Outcome.unknownTimeZone.rawValue))
@@ -185,8 +185,8 @@ final class DueSchedules: DueWork {
             return .again(dueAt: now + EpochMilliseconds(seconds) * 1_000 + jitter)
         case .over(.invalid):
             queue.count(.invalid)
-            // Another relay may understand the content, or this relay after an upgrade; otherwise `lateBy` ends the
-            // schedule.
+            // Another relay may understand the content, and so may this relay after an upgrade; otherwise `lateBy` ends
+            // the schedule.
             return .next(
                 nextAt: schedule.nextAt, dueAt: now + Bounds.scheduleLookInterval.inMilliseconds,
                 ScheduleEnd.Outcome(at: now, word: ScheduleQueue.Outcome.invalid.rawValue))

@@ -23,7 +23,6 @@ struct Occurrence: Sendable {
 
 /// The result of an attempt to send an occurrence.
 enum OccurrenceResult: Sendable, Equatable {
-    /// The occurrence is over.
     case over(ScheduleQueue.Outcome)
     /// Nothing was sent; retry after this number of seconds.
     case postponed(ScheduleQueue.Postponement, seconds: Int)

@@ -8,7 +8,7 @@ extension Schedule {
     /// the same but are re-evaluated now: the rule determines the next occurrence, and the sender determines whether
     /// the device still has quiet hours.
     ///
-    /// - Parameter isDelay: Whether the only occurrence is sent a set time after the schedule's creation.
+    /// - Parameter isDelay: Whether the only occurrence is sent a fixed time after the schedule's creation.
     func redated(at now: EpochMilliseconds, isDelay: Bool) -> Schedule {
         let ahead = max(0, max(createdAt, lastAt ?? createdAt) - now)
         let isCounted = isDelay || kind == .async || kind == .repeat

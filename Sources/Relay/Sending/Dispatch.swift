@@ -15,7 +15,7 @@ struct Dispatch: Sendable {
     /// The digest of the content and how it is sent; two dispatches with the same `eventID` must have the same digest.
     var digest: Digest256 { content.digest(to: audience.token, repetition: origin.repetition?.text) }
 
-    /// The event's state for Live Activities; `nil` if it has none, or if they have it already.
+    /// The event's state for Live Activities; `nil` if the event has none, or if the activities already have it.
     var activity: ActivityContent? {
         guard origin.isNew, var activity = content.activity else { return nil }
         activity.at = at

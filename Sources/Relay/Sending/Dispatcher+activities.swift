@@ -19,8 +19,8 @@ extension Dispatcher {
         let notified = dispatch.content.rings ? recipients : Recipients()
         // These checks precede the calls, because most events need no call and an asynchronous call isn't free.
         let kind = dispatch.content.tokenKind
-        // Assumes about one activity per device. Slots are taken before the activities' turn is, so that the sender's
-        // retry can still take the turn after a refusal.
+        // Assumes about one activity per device. Slots are taken before the activities' turn, so that after a refusal
+        // the sender's retry can still take the turn.
         let reserved = notified.count + (activity == nil ? 0 : recipients.count)
         guard services.slots.take(reserved) else { throw APIError(.overloaded, limit: .pushes) }
         guard activity != nil || kind != nil else { return (nil, notified, [:]) }
@@ -115,7 +115,7 @@ extension Dispatcher {
                 urgency: urgency, isHeld: isHeld), under: key)
     }
 
-    /// Postpones a state for the activities that may not get it yet.
+    /// Defers a state for the activities that can't get it yet.
     func hold(_ held: DeferredState, after turn: ActivityTurn) {
         guard let until = turn.heldUntil else { return }
         var held = held
@@ -137,11 +137,11 @@ extension Dispatcher {
         }
     }
 
-    /// Sends a postponed state, unless the activity has ended or received a newer one.
+    /// Sends a deferred state, unless the activity has ended or received a newer one.
     private func deliverHeld(_ held: DeferredState) async {
         let shared = services.shared
         guard !shared.blocked.contains(held.key) else { return }
-        // Slots are taken before the activities' turn is, because an activity whose turn was taken counts as having the
+        // Slots are taken before the activities' turn, because an activity whose turn was taken counts as having the
         // state.
         guard services.slots.take(1) else {
             services.counts.hit(.pushes)
@@ -166,7 +166,7 @@ extension Dispatcher {
     }
 
     /// Completes an event's pushes to activities: notifies devices whose activity couldn't replace the notification,
-    /// and removes ended activities and records of failed starts.
+    /// and removes ended activities and the records of failed starts.
     ///
     /// - Parameter results: The results of the devices, followed by those of the activities.
     func finish(

@@ -22,8 +22,7 @@ extension Dispatcher {
         var backOff = Bounds.claimPollBackOff
         var (devices, claimed) = (devices, claimed)
         while true {
-            // Each attempt creates a claim, so that one that succeeds late lasts as long as one that succeeds
-            // immediately.
+            // Each attempt creates its own claim, so that a late claim lasts as long as an immediate one.
             let claim = claimed?.claim ?? claim(receiptID, dispatch)
             let result: EventClaimResult
             do throws(StorageError) {
@@ -128,8 +127,7 @@ extension Dispatcher {
         }
     }
 
-    /// Retries storing the response: until it is stored, a database that recovers would allow the event to be sent
-    /// again.
+    /// Retries storing the response: without it, the event could be sent again once the database recovers.
     private func keepTrying(_ response: [UInt8], of claim: EventClaim) async {
         let end = services.loop.now + Bounds.receiptRetryTime
         var backOff = Bounds.receiptBackOff

@@ -45,7 +45,7 @@ struct EventContent: Sendable {
         if isRepeated { collapseID = Repetition.collapseID(of: eventID) }
     }
 
-    /// Refuses an event that, with one of these sounds, can't be shortened to fit into APNs' limit.
+    /// Refuses an event that, with one of these sounds, can't be shortened to fit within APNs' limit.
     func checkSize(sounds: Set<String>) throws(APIError) {
         if let size = activity?.sizeMax, size > Notification.payloadBytesMax {
             throw APIError(
@@ -128,7 +128,8 @@ extension EventContent: PushContent {
 
     func digest(to device: DeviceToken?, repetition: String?) -> Digest256 {
         var parts = [type.rawValue, sessionID, serverID, title, body]
-        // Covers these parts only if they exist, so that other events have the same digest as in older relays.
+        // The digest covers these parts only if they exist, so that other events keep the digest that older relays give
+        // them.
         if extras != nil || repetition != nil {
             parts += [extras?.category, extras?.isMutable == true ? "mutable" : nil, extras?.sealed?.text]
         }

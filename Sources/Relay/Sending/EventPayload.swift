@@ -1,7 +1,7 @@
 import APNs
 import JSON
 
-/// A device's payload for an event, shortened to fit into APNs' limit of 4,096 bytes.
+/// A device's payload for an event, shortened to fit within APNs' limit of 4,096 bytes.
 ///
 /// The app's data appears three times (docs/reference/api.md, "What the device receives"): flat for readers of the raw
 /// payload, in `data` as OpenCode specifies it, and in `body` for Expo's notification library.

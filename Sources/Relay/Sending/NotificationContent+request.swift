@@ -11,7 +11,7 @@ extension NotificationContent {
 }
 
 extension RequestFields {
-    /// The notification's fields, including texts next to the object from senders that can't write nested objects.
+    /// The notification's fields, including texts that senders unable to write nested objects put next to the object.
     fileprivate func notification() throws(APIError) -> RequestFields {
         let nested = try optional(.notification, \.object)
         var members = nested ?? JSON.Object()

@@ -18,7 +18,7 @@ struct StoredDispatch: Sendable, Equatable {
     private(set) var token: DeviceToken?
     /// Whether the dispatch is sent after a delay rather than at a given time.
     private(set) var isDelay = false
-    /// The place in the trace of the request that stored the dispatch, if it was traced.
+    /// The trace context of the request that stored the dispatch; `nil` if the request wasn't traced.
     private(set) var origin: TraceContext? = SpanRecorder.current?.place
 
     /// Creates a dispatch that sends a request's content later.

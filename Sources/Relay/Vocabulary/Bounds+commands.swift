@@ -31,7 +31,7 @@ extension Bounds {
     static let checkDiskBytesMin: Int64 = 16 * 1_048_576
     /// Free bytes on a file's disk below which `relay check` warns.
     static let checkDiskBytesNoticed: Int64 = 512 * 1_048_576
-    /// How many days before a certificate expires `relay check` begins to warn.
+    /// `relay check` warns when a certificate expires within this many days.
     static let checkCertificateDaysNoticed: Int64 = 21
 
     // MARK: relay send

@@ -61,7 +61,7 @@ extension Bounds {
     static let scheduleClockCheckInterval: Duration = .seconds(3_600)
     /// How often a recurring schedule is re-evaluated, in case its rule's times have changed.
     static let scheduleLookInterval: Duration = .seconds(6 * 3_600)
-    /// How much earlier new time zone data may move an occurrence without it being lost.
+    /// How much earlier new time zone data may make an occurrence without losing it.
     static let scheduleShiftMax: Duration = .seconds(3 * 3_600)
     /// How late every occurrence may be sent, even if its schedule's `lateBy` is shorter.
     static let scheduleLateMin: Duration = .seconds(60)
@@ -117,7 +117,8 @@ extension Bounds {
     static let replyWaitSecondsMax = 50
     /// Maximum concurrent waits for replies and results per secret.
     static let replyWaitsPerSecretMax = 16
-    /// Maximum concurrent waits of all kinds per process, and thus of connections that aren't closed to make room.
+    /// Maximum concurrent waits of all kinds per process, and thus the maximum number of connections that aren't closed
+    /// to make room.
     static let replyWaitsMax = 1_024
     /// `Retry-After`, in seconds, for a wait beyond a secret's maximum.
     static let replyWaitRetryAfterSeconds = 5

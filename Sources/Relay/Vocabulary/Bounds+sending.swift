@@ -13,11 +13,11 @@ extension Bounds {
     static let dueCheckInterval: Duration = .seconds(60)
     /// Maximum pushes, or schedules, whose wrong due time is corrected per step.
     static let dueCheckRowsPerStep = 500
-    /// For this long after the clock is set forward, pushes stored before that expire later by the same amount.
+    /// For this long after the clock is set forward, pushes stored earlier expire later by the size of the step.
     static let clockStepMemory: Duration = .seconds(3_600)
     /// Maximum leases renewed when the clock is set forward; pushes under any other leases may be sent twice.
     static let leasesRenewedMax = 50_000
-    /// How long no stored push is sent to an app after APNs rejects its provider token; then one is sent as a probe.
+    /// The pause in sending stored pushes to an app after APNs rejects its provider token; then one is sent as a probe.
     static let tokenRefusedRest: Duration = .seconds(1)
     /// The part of an event's time reserved for storing pushes without an outcome, at most a tenth of the event's time.
     static let enqueueReserve: Duration = .milliseconds(500)
@@ -36,8 +36,8 @@ extension Bounds {
     static let retriesPerDestinationMin = 8
     /// The minimum batch worth claiming for a destination, even if fewer may be in flight: each claim has a fixed cost.
     static let retriesClaimedMin = 32
-    /// How long claims take only the oldest rows after one that scanned past all backlogs, in multiples of that scan's
-    /// duration.
+    /// How long claims take only the oldest rows after a claim that scanned beyond all backlogs, as a multiple of that
+    /// scan's duration.
     static let wideClaimRest = 9
     /// The longest time for which claims take only the oldest rows, which delays pushes behind a backlog.
     static let wideClaimRestMax: Duration = .seconds(2)
@@ -63,7 +63,7 @@ extension Bounds {
     ///
     /// Further ends are lost, and their pushes are sent again.
     static let endsWaitingMax = 50_000
-    /// Unwritten ends above which no stored push is claimed.
+    /// The number of unwritten ends above which no stored push is claimed.
     ///
     /// This keeps leases from expiring before their pushes' ends are written.
     static let endsUnwrittenMax = 2_048
@@ -115,7 +115,8 @@ extension Bounds {
     static let refusalSummaryInterval: Duration = .seconds(60)
     /// Maximum pushes whose delivery log rows wait to be written; further ones are dropped and counted.
     static let deliveriesWaitingMax = 40_000
-    /// Pushes with unwritten delivery log rows at which responses are delayed, to slow senders before rows are dropped.
+    /// The number of pushes with unwritten delivery log rows at which responses are delayed, to slow senders down
+    /// before rows are dropped.
     static let deliveriesCrowded = 30_000
     /// The longest delay of a response while delivery log rows are waiting to be written.
     static let deliveriesDelayMax: Duration = .seconds(2)

@@ -109,9 +109,9 @@ enum Bounds {
     static let agentUsesMax = 10_000
     /// Maximum secrets whose last use by an agent is stored in one transaction.
     static let agentUsesPerBatchMax = 64
-    /// For how long an agent counts as connected after it last used a secret.
+    /// How long an agent counts as connected after it last used a secret.
     static let agentConnectedTime: Duration = .seconds(60)
-    /// For how long an agent counts as recent after it last used a secret.
+    /// How long an agent counts as recent after it last used a secret.
     static let agentRecentTime: Duration = .seconds(300)
 
     // MARK: Events

@@ -136,7 +136,6 @@ struct APIError: Error, Sendable, Equatable {
     /// Seconds until a retry; `nil` for the code's default.
     var retryAfterSeconds: Int?
 
-    /// An error.
     init(
         _ code: ErrorCode, field: RequestField? = nil, hint: String? = nil, retryAfterSeconds: Int? = nil,
         logDetail: String? = nil, limit: LimitKind? = nil

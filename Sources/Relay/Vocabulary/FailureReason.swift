@@ -41,7 +41,6 @@ enum FailureReason {
     /// The device has registered no token for this kind of push.
     static let noPushToken = "NoPushToken"
 
-    /// Every reason.
     static let all = [
         deadlineExceeded, invalidRegistration, unknownBundle, deviceRateLimited, environmentNotAllowed,
         queueFull, queueUnavailable, queueUnconfirmed, deviceRemoved, blocked, acknowledged, muted, expired,

@@ -108,7 +108,7 @@ enum RequestField: String, CaseIterable, Sendable {
     case expiresAt
     case tokenID
 
-    /// Whether it is text for people, which no program compares.
+    /// Whether the field is text for people, which no program compares.
     ///
     /// Senders that cut text within an emoji leave half of a surrogate pair, which is read as U+FFFD in these
     /// fields. The same applies to all strings in `notification.data`.
@@ -119,7 +119,7 @@ enum RequestField: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether it is an APNs token.
+    /// Whether the field is an APNs token.
     var isToken: Bool {
         switch self {
         case .deviceToken, .pushToStartToken, .widgetPushToken, .controlPushToken, .activityToken: true
@@ -127,7 +127,7 @@ enum RequestField: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether it is part of a notification's visible text.
+    /// Whether the field is part of a notification's visible text.
     var isShownText: Bool {
         switch self {
         case .title, .subtitle, .body, .notificationTitle, .notificationSubtitle, .notificationBody: true

@@ -49,7 +49,6 @@ enum RouteName: String, CaseIterable, Sendable {
         .expoSend, .expoReceipts,
     ]
 
-    /// The path.
     var path: String {
         String(rawValue.drop { $0 != "/" })
     }

@@ -17,7 +17,7 @@ struct CopyProgress: Sendable {
         self.isTerminal = isTerminal
     }
 
-    /// Whether a bar was drawn whose line isn't finished.
+    /// Whether a bar has been drawn and its line isn't finished yet.
     var hasOpenLine: Bool { isTerminal && shown.map { $0.progress.done < $0.progress.total } == true }
 
     /// The text to write for a progress update, if any.

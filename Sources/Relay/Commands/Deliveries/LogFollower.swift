@@ -1,6 +1,6 @@
 import Storage
 
-/// Finds new rows in a delivery log that is read repeatedly from its newest row.
+/// Finds new rows in a delivery log that is read repeatedly, starting at its newest row.
 ///
 /// Rows don't arrive in the order of their times: relays write them in batches, late if the database was down, and
 /// their clocks differ. A row is therefore new if it wasn't among the newest `window` rows of the previous read.

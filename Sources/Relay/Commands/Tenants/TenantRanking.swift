@@ -66,7 +66,6 @@ struct TenantRanking: Sendable {
         self.limit = max(limit, 1)
     }
 
-    /// Adds a tenant.
     mutating func add(_ tenant: Tenant) {
         total += 1
         if let after, !after.isBefore(sort.cursor(of: tenant)) { return }

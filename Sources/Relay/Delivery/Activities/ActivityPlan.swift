@@ -56,10 +56,10 @@ struct ActivityPlan: Hashable, Sendable {
     }
 }
 
-/// The newest states that are waiting until their sessions' activities may get progress again.
+/// The newest states, deferred until their sessions' activities may get progress pushes again.
 ///
-/// States are kept only in memory, because a newer state follows or the session ends. The memory is bounded: once it is
-/// full, states of other sessions are dropped.
+/// States are kept only in memory: if one is lost, a newer state follows or the session ends. The memory is bounded:
+/// once it is full, the states of sessions that have none in it are dropped.
 final class DeferredStates<State: Sendable>: Sendable {
     /// A session of a secret.
     struct Session: Hashable, Sendable {

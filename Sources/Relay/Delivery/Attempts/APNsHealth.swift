@@ -35,7 +35,7 @@ final class APNsHealth: Sendable {
         let fault: String?
     }
 
-    /// APNs' latest answer.
+    /// APNs' latest response.
     fileprivate enum Answer {
         case accepted
         case fault(reason: String, at: MonotonicTime)
@@ -43,7 +43,7 @@ final class APNsHealth: Sendable {
 
     fileprivate struct State: Sendable {
         var apps: Apps
-        /// The latest answers, for configured apps only.
+        /// The latest responses, for configured apps only.
         var answers: [Target: Answer] = [:]
     }
 

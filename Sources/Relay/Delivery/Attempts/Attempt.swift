@@ -6,7 +6,6 @@ import Storage
 /// The policy derives each attempt from the previous one, so no environment and no token renewal is tried
 /// twice.
 struct Attempt: Hashable, Sendable {
-    /// The environment in the registration.
     let registeredEnvironment: Environment
     /// Whether the push may go to the other environment because the app is configured for both.
     let mayChangeEnvironment: Bool

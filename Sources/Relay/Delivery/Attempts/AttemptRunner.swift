@@ -26,7 +26,7 @@ final class AttemptRunner {
 
     /// Sends a push; `completion` may be called before this returns.
     ///
-    /// `subject` is passed to `completion` with the end, so that the closure captures only one object, which needs no
+    /// `subject` is passed to `completion` with the end, so that the closure captures only one object and needs no
     /// allocation.
     ///
     /// - Parameter spans: Records the attempts, if the push is traced.
@@ -78,7 +78,7 @@ final class AttemptRunner {
         func fail(_ reason: String) {
             completion(.failed(OutcomePolicy.Failure(reason: reason)), subject)
         }
-        // The page must subscribe again, as it must after a push service gives this reason.
+        // The page must subscribe again, just as when a push service gives this reason.
         guard let key = keys[route.device.keyID] else {
             return fail(WebPush.Reason.vapidPkHashMismatch.rawValue)
         }

@@ -58,7 +58,6 @@ enum OutcomePolicy {
     /// Maximum immediate attempts: one per environment, and one with a new provider token.
     static let attemptsAtOnceMax = 3
 
-    /// The step after an outcome.
     static func step(after outcome: Outcome, of attempt: Attempt) -> Step {
         switch outcome {
         case .accepted(let id, _):
@@ -151,14 +150,14 @@ enum OutcomePolicy {
         attempt.environment == attempt.registeredEnvironment ? fault(attempt) : nil
     }
 
-    /// The fault behind a rejection that means a wrong key or an app that the key isn't for.
+    /// The fault behind a rejection that means that the key is wrong or isn't for the app.
     ///
     /// If devices may register with any bundle ID, a stranger may have chosen that app.
     private static func fault(_ attempt: Attempt) -> Fault {
         attempt.isTopicConfigured ? .configuration : .unconfiguredApp
     }
 
-    /// The latest `updated_at` of a registration that APNs' report of an invalid token covers.
+    /// The latest `updated_at` of a registration that is covered by APNs' report of an invalid token.
     ///
     /// APNs reports since when the token has been invalid; registrations made after this push was sent are new
     /// regardless. Without a timestamp, a registration is removed only if it is older than the push.

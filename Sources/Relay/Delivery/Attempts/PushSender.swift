@@ -15,7 +15,6 @@ protocol PushSender: AnyObject {
 ///
 /// Confined to its loop.
 protocol PushSenders: AnyObject {
-    /// The sender for pushes with a key to an environment.
     func sender(of key: AppKey, to environment: Environment) -> any PushSender
 }
 

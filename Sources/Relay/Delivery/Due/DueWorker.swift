@@ -3,7 +3,7 @@ import Network
 import Programs
 import Storage
 
-/// Claims rows that become due, such as queued pushes, under leases and sends them.
+/// Claims due rows, such as queued pushes, under leases, and sends them.
 ///
 /// Confined to the loop of its ``DueWorker``.
 protocol DueWork: AnyObject {
@@ -63,7 +63,7 @@ final class DueWorker {
         var mayHaveMore = false
     }
 
-    /// The limit of the random delay added to the poll interval, which keeps relays from polling in step.
+    /// The upper bound of the random delay added to the poll interval, which keeps relays from polling in step.
     private static let jitterMax: EpochMilliseconds = 1_000
 
     /// The rows to claim and send.

@@ -67,7 +67,6 @@ final class ScheduleQueue: Sendable {
 
     // MARK: Counting
 
-    /// The counters.
     var figures: Figures { counted.withLock { $0 } }
 
     /// Counts occurrences.
@@ -76,7 +75,6 @@ final class ScheduleQueue: Sendable {
         counted.withLock { $0.outcomes[number] += UInt64(times) }
     }
 
-    /// Counts a postponement.
     func count(_ postponement: Postponement) {
         guard let number = Postponement.allCases.firstIndex(of: postponement) else { return }
         counted.withLock { $0.postponed[number] += 1 }

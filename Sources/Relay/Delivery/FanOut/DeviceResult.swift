@@ -17,7 +17,6 @@ struct DeviceResult: Sendable, Equatable {
 
     /// The registration's id, for the delivery log.
     let deviceID: String
-    /// The token, masked.
     let maskedToken: String
     /// The push's `apns-id`, also the id of its delivery log row; `nil` if no push could be created.
     var pushID: String?
@@ -27,7 +26,7 @@ struct DeviceResult: Sendable, Equatable {
     /// The push's effect on a Live Activity, if it goes to one.
     var activity: ActivityEvent?
 
-    /// Whether the push failed only because it couldn't be stored to be sent later.
+    /// Whether the push failed only because it couldn't be stored for sending later.
     var isUnstored: Bool {
         guard case .failed(let reason) = status else { return false }
         return reason == FailureReason.queueUnavailable || reason == FailureReason.queueFull

@@ -21,8 +21,7 @@ final class FanOut {
         /// The push's effect on a Live Activity, if it goes to one.
         var activity: ActivityEvent?
 
-        /// Whether the push may be sent later: a delayed state of an activity would be useless, but a delayed end
-        /// isn't.
+        /// Whether the push may be sent later: an activity's state is useless when it is late, but its end isn't.
         var mayWait: Bool { push?.mayWait == true && (activity == nil || activity == .end) }
     }
 
@@ -54,7 +53,7 @@ final class FanOut {
     let devices: [Device]
     /// The state of each device's push, in the order of `devices`.
     var items: [Item]
-    /// The devices whose push waits for the end of their quiet hours, and until when.
+    /// The devices whose pushes wait for the end of quiet hours, each with that time.
     let held: [(index: Int, until: EpochMilliseconds)]
     /// The index of the first device whose push has not started.
     private var next = 0

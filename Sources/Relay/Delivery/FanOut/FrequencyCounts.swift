@@ -5,8 +5,8 @@ import Storage
 /// Counts recent pushes to devices that limit their pushes per hour or per day.
 ///
 /// The count comes from the delivery log, read at most every few seconds per secret, plus the pushes that this process
-/// has sent since or is sending. So several relays together may exceed a limit by the pushes that they send in those
-/// seconds.
+/// has sent since or is sending. Several relays together may therefore exceed a limit by the pushes that they send
+/// between two reads.
 final class FrequencyCounts: Sendable {
     /// One event's pushes that count against their devices' limits until they have results.
     struct Reservation {

@@ -35,7 +35,7 @@ struct PushMaker {
     private let mayHold: Bool
     /// The `id`s of devices that have reached their frequency limit.
     private let full: Set<String>
-    /// The devices whose push waits for the end of their quiet hours, and until when.
+    /// The devices whose pushes wait for the end of quiet hours, each with that time.
     private(set) var held: [(index: Int, until: EpochMilliseconds)] = []
     /// The previous device's headers.
     private var last: (index: Int, match: Match)?

@@ -3,7 +3,7 @@ import Storage
 
 /// Adds sent items to the histories of secrets, in batches.
 ///
-/// While one batch is written, the next one is collected, so that an item waits for two transactions at most. The
+/// While one batch is written, the next one is collected, so that an item waits for at most two transactions. The
 /// buffer is bounded, and a push waits only for a limited time. An item that can't be stored is dropped and counted.
 final class History: Sendable {
     /// Settings and limits.
@@ -67,7 +67,6 @@ final class History: Sendable {
         writer = BatchWriter(State(batchMax: options.batchMax))
     }
 
-    /// The counters.
     var figures: Figures { writer.withBuffer(\.figures) }
 
     /// Counts items that maintenance removed.

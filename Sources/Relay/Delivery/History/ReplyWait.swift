@@ -44,7 +44,8 @@ final class ReplyWait: Sendable {
 
     var isEnded: Bool { state.withLock(\.isEnded) }
 
-    /// Waits on a loop until a time has passed, the wait has ended or the task is cancelled, which ends the wait.
+    /// Waits on a loop until `limit` has passed, the wait has ended, or the task is cancelled, which also ends the
+    /// wait.
     nonisolated(nonsending) func pause(for limit: Duration, on loop: EventLoop) async {
         state.withLock { $0.isOver = false }
         let timer = Timer(on: loop) { self.resume { $0.isOver = true } }

@@ -126,7 +126,6 @@ final class ReplyWaits: Sendable {
         (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// The counters.
     var figures: Figures {
         state.withLock { state in
             var figures = state.figures

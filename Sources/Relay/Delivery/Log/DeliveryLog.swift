@@ -113,7 +113,6 @@ final class DeliveryLog: Sendable {
         var dropped: UInt64 = 0
     }
 
-    /// The log's counters.
     var figures: Figures {
         writer.withBuffer {
             Figures(waiting: $0.unwritten, waitingMax: options.waitingMax, dropped: $0.lost)
@@ -210,7 +209,7 @@ final class DeliveryLog: Sendable {
 
     /// Writes rows and returns the error if the database refused them.
     ///
-    /// While no row can be written, it retries until ``finish()``; new rows are buffered within their limit.
+    /// While no row can be written, it retries until ``finish()``; new rows are buffered up to the limit.
     ///
     /// - Parameter mayBeThere: Whether an earlier attempt was unconfirmed, so the rows may already be stored.
     private func failure(

@@ -27,7 +27,6 @@ struct AppLabels: Sendable {
         return names.count - 1
     }
 
-    /// The number of a bundle ID.
     func number(of bundleID: String) -> Int {
         // Most relays have one app, and comparing is cheaper than hashing.
         if names.count > 1, names[1] == bundleID { return 1 }

@@ -96,7 +96,7 @@ extension LoopServices {
 }
 
 extension Device {
-    /// The latest `updated_at` at which a registration counts as the one that was pushed to.
+    /// The latest `updated_at` of a registration that counts as the one that the push went to.
     ///
     /// Later registrations are new, regardless of the clocks of APNs, this relay and other relays.
     func removalBound(_ time: EpochMilliseconds) -> EpochMilliseconds { min(time, updatedAt) }

@@ -38,7 +38,7 @@ struct Services: Sendable {
     let pruning = PruningFigures()
     /// The age of the oldest due push above which the relay isn't ready; zero for no limit.
     var queueAgeMax: Duration = .seconds(300)
-    /// Signs with APNs' keys; returns the fault in one word if it can't.
+    /// Signs with the APNs keys; returns the fault in one word if a key can't sign.
     let checkCredentials: @Sendable () -> String?
     /// Tracks whether the database can be written to.
     let writes: WriteWatch
@@ -114,7 +114,6 @@ final class LoopServices {
     var slots: PushSlots
     var generator = IDGenerator()
     private var lastID: UUIDv7?
-    /// This loop's counters.
     var counts: LoopCounts
     /// The tenants of this loop's latest requests.
     var tenants = RecentTenants()
@@ -159,7 +158,7 @@ final class LoopServices {
     /// Rereads time zones from the system's files, which may have changed.
     func renewTimeZones() { rules.timeZones = TimeZones() }
 
-    /// A new identifier for a row or a push; a loop's identifiers sort by creation.
+    /// A new identifier for a row or a push; a loop's identifiers sort by creation time.
     ///
     /// - Parameter time: The current time, if the caller already knows it.
     func makeID(at time: EpochMilliseconds? = nil) -> UUIDv7 {

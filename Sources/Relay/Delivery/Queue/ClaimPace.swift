@@ -1,7 +1,7 @@
 import Network
 import Storage
 
-/// Limits how often a claim scans past secrets' backlogs, which bounds the cost of long backlogs.
+/// Limits how often a claim scans beyond secrets' backlogs, which bounds the cost of long backlogs.
 ///
 /// To find one secret's push behind another's 10,000, the database scans all of them. After such a scan, claims
 /// take only the oldest rows for a multiple of the time that the scan took.

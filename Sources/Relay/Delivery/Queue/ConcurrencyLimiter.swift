@@ -2,10 +2,10 @@ import Network
 
 /// Limits the stored pushes in flight, in total and per destination.
 ///
-/// A destination is a key's connections to one of APNs' environments, or a push service. It may use as many slots as
-/// remain free, and always a small minimum. A single destination thus gets half of the slots and two get a third each,
-/// and a destination that doesn't answer can't block another. A destination's window grows while it can handle most
-/// pushes, and shrinks to the minimum while it can't.
+/// A destination is a key's connections to one of APNs' environments, or a push service. It may use no more slots than
+/// remain free, but always a small minimum. A single destination thus gets half of the slots and two get a third each,
+/// and a destination that doesn't respond can't block another. A destination's window grows while the destination can
+/// handle most pushes, and shrinks to the minimum while it can't.
 struct ConcurrencyLimiter {
     /// The meaning of a push's outcome for its destination.
     enum Answer {
@@ -13,7 +13,7 @@ struct ConcurrencyLimiter {
         case ended
         /// APNs can't accept pushes now.
         case putOff
-        /// APNs didn't answer.
+        /// APNs didn't respond.
         case none
         /// APNs rejected the provider token, which says nothing about capacity.
         case tokenRefused
@@ -21,7 +21,7 @@ struct ConcurrencyLimiter {
 
     private struct Use {
         var inFlight = 0
-        /// When the destination last answered, or when pushes to it resumed.
+        /// When the destination last responded, or when pushes to it resumed.
         var answeredAt: MonotonicTime
         /// When the destination last released a slot.
         var usedAt: MonotonicTime
@@ -49,7 +49,8 @@ struct ConcurrencyLimiter {
     private var uses: [PushDestination: Use] = [:]
     /// Pushes in flight to all destinations.
     private(set) var inFlight = 0
-    /// When idle destinations were last forgotten, so that tenants can't fill the memory with push services' hosts.
+    /// When idle destinations were last forgotten; forgetting them keeps tenants from filling the memory with push
+    /// services' hosts.
     private var forgotAt = MonotonicTime(nanoseconds: 0)
 
     /// Creates a limiter whose slots are all free.
@@ -95,7 +96,7 @@ struct ConcurrencyLimiter {
         uses[destination] = use
     }
 
-    /// The destinations that have no free slot and haven't answered for a while.
+    /// The destinations that have no free slot and haven't responded for a while.
     func silent(besides eventPushes: Int, at now: MonotonicTime) -> Set<PushDestination> {
         let silent = uses.filter { destination, use in
             use.inFlight > 0 && now.since(use.answeredAt) >= Bounds.retryStallTime
@@ -104,7 +105,7 @@ struct ConcurrencyLimiter {
         return Set(silent.keys)
     }
 
-    /// Pushes in flight to destinations that have answered recently; silent destinations must not block the queue.
+    /// Pushes in flight to destinations that have responded recently; silent destinations must not block the queue.
     func inFlightToAnswering(at now: MonotonicTime) -> Int {
         uses.values.reduce(0) { sum, use in
             now.since(use.answeredAt) < Bounds.retryStallTime ? sum + use.inFlight : sum

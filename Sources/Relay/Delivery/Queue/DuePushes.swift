@@ -124,7 +124,7 @@ final class DuePushes: DueWork {
         // The pushes are leased now, even if the following calls fail.
         took(claimed, lease, now, moment)
         let isAll = claimed.count < limit
-        // If there are more, the ones just claimed waited longest.
+        // If there are more, the ones just claimed have waited longest.
         let next = isAll ? try await storage.nextPushDue() : claimed.map(\.push.dueAt).min()
         try await measureIfDue(isEmpty: next == nil)
         queue.noteOldestDue(next)
@@ -167,7 +167,7 @@ final class DuePushes: DueWork {
         for push in pushes { queue.end(push.leased.givenBack()) }
     }
 
-    /// Postpones pushes whose destination isn't answering and has no free slot.
+    /// Postpones pushes whose destination isn't responding and has no free slot.
     ///
     /// They are treated as sent and unanswered, which makes room for claiming others.
     private func postponeStalled() {

@@ -27,13 +27,10 @@ struct FairQueue<Destination: Hashable, Element> {
     /// The number of queued elements.
     private(set) var count = 0
 
-    /// An empty queue.
     init() {}
 
-    /// Whether the queue is empty.
     var isEmpty: Bool { count == 0 }
 
-    /// Appends an element to a destination's queue.
     mutating func append(_ element: Element, for destination: Destination) {
         count += 1
         if lines[destination] == nil { turns.items.append(destination) }

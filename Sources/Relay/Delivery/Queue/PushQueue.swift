@@ -23,7 +23,7 @@ final class PushQueue: Sendable {
         var schedule = RetrySchedule()
         /// How long sending one push can take, including all immediate attempts.
         var workMax: Duration = .seconds(29)
-        /// How long the queue retries storing a push whose storage wasn't confirmed before reporting it as unconfirmed.
+        /// How long storing an unconfirmed push is retried before the push is reported as unconfirmed.
         var confirmTime: Duration = .seconds(5)
         /// Waits before ends are written, so that they share transactions, and after a failure.
         var pause: @Sendable (Duration) async -> Void = { duration in try? await Task.sleep(for: duration) }

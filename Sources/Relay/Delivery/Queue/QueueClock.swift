@@ -42,8 +42,8 @@ final class QueueClock {
 
     /// When a push expires, by the current clock.
     ///
-    /// Setting the clock forward doesn't shorten the life of pushes that were stored before: no push is lost, whichever
-    /// time was right.
+    /// Setting the clock forward doesn't shorten the life of pushes that were stored before: no push is lost,
+    /// regardless of which time was right.
     func end(of push: PendingPush, at wall: EpochMilliseconds, _ monotonic: MonotonicTime)
         -> EpochMilliseconds
     {
@@ -78,7 +78,7 @@ final class QueueClock {
 struct LateLeases {
     private var seen: [DuePush: MonotonicTime] = [:]
 
-    /// Returns those of the leases that were first seen long enough ago; remembers the others.
+    /// Returns the leases that were first seen long enough ago; remembers the others.
     mutating func over(
         _ found: [DuePush], after time: Duration, at now: MonotonicTime
     ) -> [DuePush] {

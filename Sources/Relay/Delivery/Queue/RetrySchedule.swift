@@ -26,7 +26,7 @@ struct RetrySchedule: Hashable, Sendable {
     /// When to retry: at the latest when the push expires, because its end must be recorded then.
     ///
     /// - Parameters:
-    ///   - attempts: How often the push was sent, including this time.
+    ///   - attempts: How many times the push has been sent, including this time.
     ///   - random: At least 0 and below 1.
     func due(
         after retry: OutcomePolicy.RetryLater, attempts: Int, at now: EpochMilliseconds,

@@ -2,7 +2,7 @@ import APNs
 import JSON
 import WebPush
 
-/// The message for browsers, made from a payload for APNs, the common form of all contents, styles and queued pushes.
+/// The message for browsers, made from an APNs payload, the form that all contents, styles and queued pushes share.
 ///
 /// It has the members of declarative Web Push, so that Safari shows it even if the page's worker fails, and an app's
 /// data under `notification.data` for the worker (docs/reference/api.md, "What the device receives").

@@ -48,7 +48,7 @@ enum WebPushPolicy {
                             reason: rejection.name, cause: cause, after: rejection.retryAfter)))
             case .tooLarge where mayShrink: return .sendSmall
             case .gone: failure.removeIfNotUpdatedAfter = firstSentAt - 1
-            // If the key in the settings is wrong, all subscriptions get this answer, so none is removed.
+            // If the key in the settings is wrong, all subscriptions get this response, so none is removed.
             case .wrongKey, .configuration, .tooLarge, .refused: break
             }
             return .end(.failed(failure))
