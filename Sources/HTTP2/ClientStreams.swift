@@ -27,7 +27,6 @@ struct ClientStreams {
         self.limits = limits
     }
 
-    /// The stream's identifier.
     func id(of slot: StreamSlot) -> Int32 { slots[slot].id }
 
     // MARK: Requests
@@ -119,7 +118,6 @@ struct ClientStreams {
         events.append(.streamLimit(limit))
     }
 
-    /// Records a GOAWAY.
     mutating func wentAway(_ goAway: GoAway) {
         isClosing = true
         events.append(.goAway(goAway))

@@ -102,7 +102,7 @@ import Glibc
         unsafe bytes.withUnsafeBytes { unsafe write($0) }
     }
 
-    /// Sends bytes immediately unless others are waiting; buffers what the system doesn't accept.
+    /// Sends bytes immediately unless others are waiting; buffers the bytes that the system doesn't accept.
     ///
     /// For owners that collect a turn's output themselves: nothing is copied and no flush is needed.
     package func send(_ bytes: UnsafeRawBufferPointer) {

@@ -21,13 +21,11 @@ func setOption(_ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: Int3
     _ = unsafe setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
 }
 
-/// The local address of a socket.
 func localSocketAddress(_ descriptor: Int32) -> SocketAddress? {
     unsafe SocketAddress.written { address, length in unsafe relay_getsockname(descriptor, address, length) }
         .address
 }
 
-/// The address of a connected socket's peer.
 func peerSocketAddress(_ descriptor: Int32) -> SocketAddress? {
     unsafe SocketAddress.written { address, length in unsafe relay_getpeername(descriptor, address, length) }
         .address

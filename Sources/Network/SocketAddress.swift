@@ -128,7 +128,8 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
                 sin_zero: (0, 0, 0, 0, 0, 0, 0, 0)))
     }
 
-    /// The result of a system call such as `accept` and the address that it wrote, nil if the result is negative.
+    /// The result of a system call such as `accept`, and the address that the call wrote, which is nil if the result is
+    /// negative.
     static func written(
         by call: (UnsafeMutablePointer<sockaddr>?, UnsafeMutablePointer<socklen_t>?) -> Int32
     ) -> (status: Int32, address: SocketAddress?) {

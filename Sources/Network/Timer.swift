@@ -54,7 +54,7 @@ package enum TimerPrecision: Sendable {
 
 private func timerFired(_ descriptor: Int32, _ events: Int16, _ context: UnsafeMutableRawPointer?) {
     guard let context = unsafe context else { return }
-    // Keep the timer alive while it fires: `fire` may drop its owner's reference to it.
+    // Keep the timer alive while it fires: `fire` may drop the owner's reference to the timer.
     let timer = unsafe Unmanaged<Timer>.fromOpaque(context).takeUnretainedValue()
     timer.expired()
 }

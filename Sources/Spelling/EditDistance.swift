@@ -23,7 +23,7 @@ package enum EditDistance {
         return previous[right.count]
     }
 
-    /// The name nearest to an unknown one, if near enough to be the intended one.
+    /// The name nearest to an unknown one, if it is near enough to be the intended one.
     package static func nearest(to name: String, among names: [String]) -> String? {
         let ranked = names.map { (name: $0, distance: between(name, $0)) }
         guard let best = ranked.min(by: { $0.distance < $1.distance }) else { return nil }

@@ -8,8 +8,8 @@ package enum DeliveryStatus: String, Hashable, Sendable, CaseIterable {
 
 /// The final result of one or more pushes: a row of `delivery_log`.
 ///
-/// Pushes for one event that end in the same way before its response is sent share a row, because a row costs more than
-/// an ID.
+/// Pushes for one event that end in the same way before the event's response is sent share a row, because storing a row
+/// costs more than storing an ID.
 package struct Delivery: Hashable, Sendable {
     /// The error for a push whose device was removed before the push could be sent.
     package static let deviceRemoved = "DeviceRemoved"

@@ -70,7 +70,7 @@ package struct Registration: Hashable, Sendable {
     package let environment: DeviceEnvironment
     /// The time of the call.
     package let at: EpochMilliseconds
-    /// The device's details; on update, a nil detail keeps its stored value.
+    /// The device's details; on an update, a nil detail leaves the stored value unchanged.
     ///
     /// The installation ID, if present, identifies the device.
     package let details: DeviceDetails

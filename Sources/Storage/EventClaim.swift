@@ -17,7 +17,7 @@ package struct EventClaim: Hashable, Sendable {
     package let at: EpochMilliseconds
     /// When others may take over the event, unless it has been completed or released by then.
     ///
-    /// The lease's expiry frees events whose process died. The lease must last longer than handling any event takes;
+    /// The lease's expiry frees events whose process died. The lease must last longer than any event takes to handle;
     /// otherwise the event is sent twice.
     package let leaseUntil: EpochMilliseconds
 

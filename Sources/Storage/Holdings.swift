@@ -92,7 +92,7 @@ package struct DeliveryTally: Hashable, Sendable {
 
 /// The number of rows in the whole database or in a share of it.
 package struct Census: Hashable, Sendable {
-    /// The shares in which a database is counted, by the first two digits of the secrets' hashes.
+    /// The shares that a census counts one by one, determined by the first two digits of the secrets' hashes.
     package static let shares: ClosedRange<UInt8> = 0...255
 
     /// Secrets with devices.

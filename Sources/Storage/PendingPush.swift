@@ -2,7 +2,7 @@
 package struct PendingPush: Hashable, Sendable {
     /// The push's `apns-id`, a UUID of 36 characters; the same for every attempt.
     package let id: String
-    /// The hash under which the device's row is stored, so that push and device stay together.
+    /// The hash under which the device's row is stored, so that the push and the device stay together.
     package let secretHash: SecretHash
     /// The `id` of the device that the push is for.
     package let deviceID: String

@@ -218,7 +218,7 @@ package struct ActivityTurn: Hashable, Sendable {
     package var devices: Set<String> = []
     /// The time that identifies the state to activities: its arrival time or slightly later.
     ///
-    /// A postponed state keeps this time.
+    /// A deferred state keeps this time.
     package private(set) var at: EpochMilliseconds = 0
 
     /// Creates a turn without activities.
@@ -275,9 +275,9 @@ package protocol PushTokenStorage: Sendable {
     ///
     /// Each chosen activity's `stamp` is the state's time in seconds, increased if necessary to exceed the activity's
     /// previous stamp, whichever relay sent it. Progress that isn't newer than an activity's last state isn't sent to
-    /// it, so a postponed state reaches each activity only once. Within ``StorageLimits/activityStartInterval`` a
-    /// device gets at most one start per session and at most ``StorageLimits/activityStartsMax`` in total. It gets no
-    /// start for a session that has an activity without a device, because that activity may be on this device.
+    /// it, so a deferred state reaches each activity only once. Within ``StorageLimits/activityStartInterval`` a device
+    /// gets at most one start per session and at most ``StorageLimits/activityStartsMax`` in total. It gets no start
+    /// for a session that has an activity without a device, because that activity may be on this device.
     func take(_ state: ActivityState, under key: SecretKey) async throws(StorageError) -> ActivityTurn
 
     /// Forgets that a session's activity was started with these `start` tokens, because their pushes failed.

@@ -211,15 +211,15 @@ package protocol ScheduleStorage: Sendable {
     ///
     /// Secrets take turns, beginning with those in the part of the table that the caller chooses. If callers choose
     /// parts at random, they rarely compete for the same rows, and no row waits long. The call may return fewer
-    /// schedules than are due, or none, if other callers take them at the same time. A lease that ends later than
+    /// schedules than are due, or none, if other callers take them at the same time. A lease that ends more than
     /// ``StorageLimits/scheduleLeaseMax`` from now counts as expired, because it was set by a relay whose clock was
     /// ahead.
     func claimSchedules(
         dueAt now: EpochMilliseconds, lease: PushLease, limit: Int, from bucket: Int
     ) async throws(StorageError) -> [ClaimedSchedule]
 
-    /// Ends the lease on a schedule with one change; returns false and changes nothing if the owner has lost the lease:
-    /// it expired, or the schedule was cancelled, replaced or moved with its secret.
+    /// Ends the lease on a schedule as specified by `end`, in a single change; returns false and changes nothing if the
+    /// owner has lost the lease: it expired, or the schedule was cancelled, replaced or moved with its secret.
     func settle(_ claimed: ClaimedSchedule, _ end: ScheduleEnd) async throws(StorageError) -> Bool
 
     /// When the next unleased schedule is due; nil if there is none.
@@ -227,7 +227,7 @@ package protocol ScheduleStorage: Sendable {
     /// This takes one index look-up.
     func nextScheduleDue(at now: EpochMilliseconds) async throws(StorageError) -> EpochMilliseconds?
 
-    /// Finds schedules that were created, or last sent or skipped, after `time`, at most `limit`; leased and unreadable
+    /// Finds at most `limit` schedules that were created, last sent or last skipped after `time`; leased and unreadable
     /// ones are left out.
     ///
     /// Only a relay whose clock was ahead can have set a time in the future. Reads the whole table.
@@ -239,6 +239,6 @@ package protocol ScheduleStorage: Sendable {
     /// since it was found; returns whether it changed them.
     func redate(_ schedule: Schedule, to redated: Schedule) async throws(StorageError) -> Bool
 
-    /// Counts the schedules of all secrets, at most `limit`.
+    /// Counts the schedules of all secrets; counting stops at `limit`.
     func countSchedules(limit: Int) async throws(StorageError) -> Int
 }

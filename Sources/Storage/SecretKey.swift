@@ -101,7 +101,7 @@ package struct SecretKey: Hashable, Sendable, CustomStringConvertible {
 
 /// Computes the keys for secrets' rows.
 ///
-/// Without a pepper the hash is the SHA-256 of the secret's bytes, as in existing installations. With a pepper it is
+/// Without a pepper the hash is the SHA-256 of the secret's bytes, as in existing deployments. With a pepper it is
 /// HMAC-SHA-256 (RFC 2104), and the plain hash becomes a legacy hash, as does the hash under a former or future pepper.
 package struct SecretHasher: Sendable {
     /// The minimum length of a pepper in bytes.

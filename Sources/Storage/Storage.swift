@@ -8,8 +8,8 @@
 /// legacy hash. No call reaches another secret's rows.
 ///
 /// **Text** is stored unchanged. Text that contains a NUL or exceeds its limit in `StorageLimits` throws
-/// `invalidValue`, and nothing is changed. Empty text is allowed. Invalid values in an adopted row are read as well as
-/// possible, row by row: an unknown environment counts as production.
+/// `invalidValue`, and nothing is changed. Empty text is allowed. Invalid values in adopted rows are interpreted as far
+/// as possible, row by row: an unknown environment counts as production.
 ///
 /// **Atomicity**: a call that throws has changed nothing, unless it throws `unconfirmed`: then it may have. Once a
 /// call that changes data has returned, its change survives a crash of the process or the machine. A call

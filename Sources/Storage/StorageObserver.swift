@@ -1,4 +1,4 @@
-/// Is notified of the calls that a task makes to a storage.
+/// Observes the calls that a task makes to a storage.
 package protocol StorageObserver: Sendable {
     /// Called when a call begins; returns the time on the observer's clock.
     func beganCall() -> UInt64

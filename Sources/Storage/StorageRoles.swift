@@ -93,8 +93,8 @@ package protocol RegistrationStorage: Sendable {
 /// The delivery log.
 package protocol DeliveryLogStorage: Sendable {
     /// Appends to the delivery log: all rows or none, except that a database that shards by secret may have stored some
-    /// rows when this throws. On such a database each call keeps rows that are already stored, as if `isRepeated` were
-    /// set.
+    /// rows when the call throws. On such a database each call keeps rows that are already stored, as if `isRepeated`
+    /// were set.
     ///
     /// If it throws `unconfirmed`, the caller may call again with `isRepeated`: rows whose time and ID are already
     /// stored are left unchanged.
@@ -177,8 +177,8 @@ package protocol QueueStorage: Sendable {
     /// Ends the caller's leases on pushes in one transaction, and returns for each, in order, whether the lease was
     /// still valid.
     ///
-    /// On a database that shards by secret, each part of the hashes has its own transaction. If one fails, this throws,
-    /// but the ends of pushes in the preceding parts are written; the next call returns false for those pushes.
+    /// On a database that shards by secret, each part of the hashes has its own transaction. If one fails, the call
+    /// throws, but the ends of pushes in the preceding parts are written; the next call returns false for those pushes.
     ///
     /// Returns false, and changes and logs nothing, for a push whose lease the owner has lost: it expired and another
     /// caller took the push, the secret was revoked, or the secret's rows moved to another hash.
@@ -309,7 +309,7 @@ package protocol AccessTokenStorage: Sendable {
     func noteUse(of token: AccessToken, at now: EpochMilliseconds) async throws(StorageError)
 }
 
-/// What operators inspect and change: a secret's rows in all tables, and totals.
+/// Inspection and changes by operators: a secret's rows in all tables, and totals.
 package protocol TenantStorage: Sendable {
     /// How many of a secret's rows, under all of its hashes, `revoke` would remove.
     func holdings(of key: SecretKey) async throws(StorageError) -> Holdings
@@ -323,12 +323,12 @@ package protocol TenantStorage: Sendable {
     /// Counts the ends of pushes in the delivery log between two times (the second exclusive), for one hash or for all.
     ///
     /// Reads about `limit` rows along an index by time, without separating rows from the same millisecond; the tally's
-    /// `end` is the time up to which it counted, where the next call continues.
+    /// `end` is the time up to which this call counted and at which the next call continues.
     func tally(
         of hash: SecretHash?, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
     ) async throws(StorageError) -> DeliveryTally
 
-    /// Counts the rows in one of the database's parts (`Census.shares`), which are about equal in size.
+    /// Counts the rows in one of the database's shares (`Census.shares`), which are about equal in size.
     func census(ofShare share: UInt8) async throws(StorageError) -> Census
 
     /// The hashes that begin with `prefix` and have a row in one of the scope's tables, in order, at most `limit`.

@@ -73,7 +73,7 @@ struct MySQLConnector {
         _ = mysql_server_init(0, nil, nil)
     }()
 
-    /// Reports an unreadable file with its name, which the library's message doesn't contain.
+    /// Reports an unreadable file by name, because the library's message doesn't contain the name.
     private func checkFiles() throws(SQLFailure) {
         for path in [location.authorityFile, location.certificateFile, location.keyFile].compactMap(\.self) {
             guard unsafe access(path, R_OK) == 0 else {

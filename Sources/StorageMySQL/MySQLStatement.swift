@@ -10,7 +10,6 @@ final class MySQLStatement {
     private let parameterCount: Int
     private var columns: MySQLColumns?
 
-    /// Prepares a statement.
     init(_ sql: String, on connection: UnsafeMutablePointer<MYSQL>) throws(Fault) {
         guard let made = unsafe mysql_stmt_init(connection) else {
             throw Fault(code: UInt32(CR_OUT_OF_MEMORY), message: "no memory for a statement")

@@ -108,7 +108,7 @@ package final class PostgresConnection: ServerConnection {
     /// values.
     ///
     /// Output formats don't matter, because values are sent as binary or as plain integers and texts. Some settings
-    /// stay unchanged: `default_transaction_read_only`, with which some hosting providers stop writes; `search_path`,
+    /// stay unchanged: `default_transaction_read_only`, which some hosting providers use to stop writes; `search_path`,
     /// which may select the relay's schema; and limits for idle sessions, which the pool tolerates.
     private static func settings(_ options: ServerOptions) -> String {
         // Slightly less than a call's timeout, so that the server times out first and the connection stays usable.

@@ -6,7 +6,8 @@ internal import Storage
 /// confirmed only after the affected entries are dropped. Changes by other programs (such as `sqlite3`) are seen after
 /// `lifetime` at the latest. The cache is a pure value; times are in milliseconds on a monotonic clock.
 struct DeviceCache: Sendable {
-    /// When a look-up started, counted in changes: its result is cached only if nothing has changed since.
+    /// The number of changes before a look-up started: the look-up's result is cached only if nothing has changed since
+    /// then.
     struct Epoch: Equatable, Sendable {
         fileprivate let changes: UInt64
     }

@@ -4,8 +4,8 @@ package import Storage
 
 /// The `Storage` contract on a SQLite file, with one writing thread and a few reading threads.
 ///
-/// Every call hops to a thread, together with other calls waiting for it, and back to the caller's executor. `Storage`
-/// documents the calls.
+/// Every call hops to a thread, together with other calls waiting for that thread, and then back to the caller's
+/// executor. `Storage` documents the calls.
 package final class SQLiteStorage: SQLStorage {
     /// The migration steps applied when the database was opened; empty if its schema was current.
     package let appliedSteps: [SchemaStep]

@@ -85,7 +85,7 @@ final class WriterLock {
     }
 
     /// Unlocks instead of only closing the descriptor: between fork and exec, a child process keeps a copy of the
-    /// descriptor and so the lock.
+    /// descriptor, and with it the lock.
     deinit {
         guard descriptor >= 0 else { return }
         _ = flock(descriptor, LOCK_UN)
@@ -148,7 +148,6 @@ enum DatabaseFile {
         return existing
     }
 
-    /// Whether the file exists.
     static func exists(_ path: String) -> Bool {
         unsafe access(path, F_OK) == 0
     }

@@ -6,7 +6,7 @@ package struct WebRequest: Sendable {
         case system
         /// Only the PEM certificates in a file.
         case file(String)
-        /// Any certificate: only for a listener on this machine, whose certificate is for its public name.
+        /// Any certificate: only for a listener on this machine, whose certificate is issued for its public name.
         case anyone
     }
 
@@ -99,7 +99,7 @@ package struct WebFailure: Error, Sendable, Equatable, CustomStringConvertible {
         case name
         /// The host refused the connection or is unreachable.
         case connect
-        /// The time limit was exceeded, or nothing was received for the `silenceLimit`.
+        /// The time limit was exceeded, or nothing was received within the `silenceLimit`.
         case timeout
         /// TLS failed, or the certificate isn't trusted.
         case tls

@@ -14,7 +14,7 @@ package struct ClientSettings: Sendable, Equatable {
     package var proxy: ConnectProxy?
     /// The time limit for name resolution, connecting and the TLS handshake.
     package var connectTimeout = Duration.seconds(5)
-    /// How long a server may be silent while responses are outstanding before it is sent a PING but no new pushes.
+    /// How long a server may be silent while responses are outstanding before it gets a PING and no more new pushes.
     package var silenceBeforePing = Duration.seconds(2)
     /// How long a server may be silent while responses are outstanding before its connection is replaced.
     package var silenceMax = Duration.seconds(5)
@@ -32,7 +32,7 @@ package struct ClientSettings: Sendable, Equatable {
     package var failuresBeforeRefusing = 3
     /// The age below which the end of a connection counts as a failure, which slows down reconnecting.
     package var settledAge = Duration.seconds(10)
-    /// The maximum number of times that a push that the server did not process is sent again.
+    /// The maximum number of times that a push is sent again if the server did not process it.
     package var movesMax = 5
 
     /// Whether to keep the `date` of responses (``Client/answerDate``), for diagnostics; slows down each push.

@@ -43,7 +43,6 @@ final class PoolConnection: ClientConnectionHandler {
         connection?.connect(to: endpoint, through: proxy, tls: tls, on: loop, timeout: timeout)
     }
 
-    /// The number of open streams.
     var openStreamCount: Int { connection?.openStreamCount ?? 0 }
 
     /// The server's stream limit.

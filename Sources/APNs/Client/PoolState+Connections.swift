@@ -20,7 +20,6 @@ extension PoolState {
         if limit == 0, queued > 0 { hasNewDuty = true }
     }
 
-    /// A push was answered.
     mutating func answered(_ index: Int, _ kind: AnswerKind, at now: MonotonicTime) {
         connections[index]?.answered(kind, at: now)
     }
@@ -195,7 +194,7 @@ extension PoolState {
         return !connections.contains { $0?.phase == .open || $0?.phase == .connecting }
     }
 
-    /// Counts the end of a connection as a failure unless the connection was old enough.
+    /// Counts the end of a connection as a failure unless the connection lasted long enough.
     ///
     /// Connections that end together count as one failure. A connection that has answered pushes may be replaced
     /// immediately, but not twice in a row.

@@ -136,7 +136,6 @@ struct PoolState: Sendable {
     /// Whether the owner has nothing to do: no actions, no queued pushes, no earlier tick, not stopping.
     var isQuiet: Bool { queued == 0 && actions.isEmpty && !hasNewDuty && !isStopping }
 
-    /// Whether there are actions.
     var hasActions: Bool { !actions.isEmpty }
 
     /// Whether ``nextTick`` may have become earlier since the last call.

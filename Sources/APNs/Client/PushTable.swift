@@ -36,7 +36,6 @@ struct PushTable {
     /// The number of pushes without an outcome.
     var count: Int { entries.count - free.count }
 
-    /// Adds a push.
     mutating func insert(_ entry: consuming Entry) -> Int {
         let place = free.popLast() ?? entries.count
         if place == entries.count { entries.append(nil) }
@@ -90,7 +89,6 @@ struct IndexLine: Sendable {
     private var head = none
     private var tail = none
 
-    /// The first integer.
     var first: Int? { head == Self.none ? nil : Int(head) }
 
     /// All integers, first to last.
@@ -109,7 +107,6 @@ struct IndexLine: Sendable {
         index < after.count && after[index] != Self.out
     }
 
-    /// Appends an integer.
     mutating func append(_ index: Int) {
         guard makeRoom(for: index) else { return }
         before[index] = tail
@@ -118,7 +115,6 @@ struct IndexLine: Sendable {
         tail = Int32(index)
     }
 
-    /// Prepends an integer.
     mutating func prepend(_ index: Int) {
         guard makeRoom(for: index) else { return }
         before[index] = Self.none

@@ -38,7 +38,7 @@ package struct TokenTime: Hashable, Sendable {
 ///
 /// Tokens are dated at multiples of 50 minutes since 1970, so all relays of a team use the same `iat` at the same time.
 /// If APNs refuses a token, this process dates its tokens with its own clock from then on; such tokens are valid even
-/// if the clock is ten minutes wrong.
+/// if the clock is off by ten minutes.
 ///
 /// APNs accepts a token for one hour and refuses more than one new token per 20 minutes on a connection. Source: Apple,
 /// "Establishing a token-based connection to APNs".
@@ -49,7 +49,8 @@ struct ProviderTokenSchedule: Sendable {
     static let renewalAgeMax: Duration = .seconds(58 * 60)
     /// The minimum age for replacing a refused token, unless it was backdated or the clock was set since it was signed.
     static let renewalGap: Duration = .seconds(20 * 60)
-    /// The minimum deviation from the monotonic clock that means that the wall clock was set; smaller ones are drift.
+    /// The minimum deviation from the monotonic clock that is taken to mean that the wall clock was set; anything
+    /// smaller is drift.
     static let clockStepMin: Duration = .seconds(5)
     /// The maximum number of tokens signed within any ``renewalGap``, however often the clock is set.
     static let signedInGapMax = 4

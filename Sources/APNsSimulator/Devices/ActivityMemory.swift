@@ -10,7 +10,7 @@ struct ActivityMemory: Sendable {
         var hasEnded = false
     }
 
-    /// The maximum number of tokens; the memory is then cleared.
+    /// The maximum number of tokens, at which the memory is cleared.
     static let tokensMax = 100_000
 
     private var known: [ArraySlice<UInt8>: Known] = [:]

@@ -1,4 +1,4 @@
-/// The reasons for which the device API refuses a push, with the status that Apple documents for each.
+/// The reasons why the device API refuses a push, with the status that Apple documents for each.
 ///
 /// Source: Apple, "Handling notification responses from APNs". The raw value is the text on the wire.
 package enum Reason: String, CaseIterable, Hashable, Sendable {

@@ -11,7 +11,8 @@ package enum Undecryptable: String, Error, CaseIterable, Hashable, Sendable {
     case padding = "the record does not end with its delimiter"
 }
 
-/// Decrypts messages as browsers do (RFC 8291 with the coding of RFC 8188); based on the RFCs, not on the sender.
+/// Decrypts messages as browsers do (RFC 8291 with the coding of RFC 8188); written from the RFCs, not from the
+/// sender's code.
 package enum MessageOpener {
     private static let saltBytes = 16
     /// Salt, record size, and the length of the sender's key.

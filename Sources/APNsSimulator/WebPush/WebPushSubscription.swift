@@ -17,7 +17,8 @@ package struct WebPushSubscription: Sendable {
     package let origin: String?
     /// Whether Firefox on Android made the subscription; Mozilla's service then accepts only smaller bodies.
     package let isAndroid: Bool
-    /// The key of the only sender whose pushes are accepted (RFC 8292, section 4); `nil`: the first sender's key.
+    /// The key of the only sender whose pushes are accepted (RFC 8292, section 4); `nil` until the first sender's key
+    /// is stored.
     package var senderKey: [UInt8]?
     /// Whether the user unsubscribed.
     package var isGone = false

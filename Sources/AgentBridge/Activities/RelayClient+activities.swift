@@ -11,7 +11,6 @@ extension RelayClient {
         return await client.send("/v1/event", body(state, of: session, isStart: isStart))
     }
 
-    /// The request's body.
     func body(_ state: ContentState, of session: SessionID, isStart: Bool) -> [UInt8] {
         var writer = JSON.Writer()
         writer.beginObject()

@@ -10,7 +10,6 @@ final class Mailbox: Sendable {
         case connected(OpenCodeClient, isFirst: Bool)
     }
 
-    /// A worker's job.
     enum Job: Sendable {
         case action(BridgeAction)
         /// - Parameter followsGap: Whether events may have been missed since an earlier connection.

@@ -4,7 +4,6 @@ import Programs
 struct BridgeCommand: Sendable {
     /// The row from which the parser, help, manual page and completions are generated.
     let syntax: CommandSyntax
-    /// Runs the command.
     let run: @Sendable (CommandCall) throws(ConfigurationError) -> ExitStatus
 
     /// Creates a command that by default reads all settings except the pairing.
@@ -55,7 +54,6 @@ struct BridgeCommand: Sendable {
 
 /// An invocation of a command.
 struct CommandCall: Sendable {
-    /// The command's name.
     let name: String
     /// The values of setting flags, by setting name.
     let flags: [String: String]

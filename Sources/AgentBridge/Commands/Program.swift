@@ -5,7 +5,7 @@ enum Program {
     /// Runs a command.
     static func run(_ arguments: [String], _ environment: [String: String]) -> ExitStatus {
         let table = BridgeCommand.table
-        // A hook must not disturb its agent, whatever its arguments are.
+        // A hook must not disturb its agent, whatever arguments it receives.
         let isHook = arguments.first == BridgeCommand.hook.syntax.name
         if isHook, !HookInstallCommand.isMeant(arguments.dropFirst().prefix(2)),
             (try? table.parse(arguments)) == nil

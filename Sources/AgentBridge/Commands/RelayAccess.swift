@@ -80,8 +80,8 @@ struct SealingMark {
 
     var isSet: Bool { SmallFile.exists(path) }
 
-    /// Creates the file, and ignores failures: in an unwritable directory, writing the secret or the queue fails too,
-    /// which is reported.
+    /// Creates the file, and ignores failures: in an unwritable directory, writing the secret or the queue also fails,
+    /// and that failure is reported.
     func set() {
         guard !isSet else { return }
         do throws(FileError) {

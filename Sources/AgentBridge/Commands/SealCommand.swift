@@ -41,7 +41,7 @@ enum SealCommand {
         }
     }
 
-    /// The text from standard input, or from a prompt if that is a terminal.
+    /// The text from standard input, or from a prompt if standard input is a terminal.
     private static func body(_ console: Console) throws(ExitStatus) -> String {
         guard TerminalPrompt.isPossible else { return try StandardInput.text(console) }
         guard case .line(let bytes) = TerminalPrompt.ask("Text: ", isShown: true) else { throw .interrupted }

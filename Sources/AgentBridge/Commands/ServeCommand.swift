@@ -2,7 +2,6 @@ import Glibc
 import Network
 import Programs
 
-/// `agent-bridge serve`.
 enum ServeCommand {
     /// Runs the bridge until SIGTERM or SIGINT.
     static func run(_ call: CommandCall) throws(ConfigurationError) -> ExitStatus {

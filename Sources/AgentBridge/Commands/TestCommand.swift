@@ -1,6 +1,5 @@
 import Programs
 
-/// `agent-bridge test`.
 enum TestCommand {
     /// Rings the phones once and explains the relay's response.
     static func run(_ call: CommandCall) throws(ConfigurationError) -> ExitStatus {

@@ -108,7 +108,7 @@ enum Settings {
         "BRIDGE_CONFIG", .program, optional: .path, unset: "agent-bridge/config in $XDG_CONFIG_HOME",
         flag: "--config", "The configuration file.")
 
-    /// Passing the pairing itself as a flag is refused: it would show in process lists and shell histories.
+    /// Passing the pairing itself as a flag is refused: it would show up in process lists and shell histories.
     static let pairing = Setting(
         "BRIDGE_PAIRING", .program, optional: .pairing, unset: "the bridge's own secret", secret: true,
         flag: "--pairing",

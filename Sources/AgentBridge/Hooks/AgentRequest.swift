@@ -16,12 +16,12 @@ struct AgentRequest: Sendable, Equatable {
     let session: String
     let tool: String
     let input: JSON.Value
-    /// The full text of what a person decides on.
+    /// The full text of the request that a person decides on.
     let text: String
     /// The SHA-256 of what the agent asks.
     let digest: String
 
-    /// What a person can reply if the whole request is shown.
+    /// The replies that a person can give if the whole request is shown.
     var offer: ReplyOffer {
         switch kind {
         case .permission(let rules):
@@ -59,7 +59,7 @@ struct AgentRequest: Sendable, Equatable {
         self.session = session
         self.tool = tool
         self.input = given
-        // For a background sub-agent, Claude Code asks only after its hook has ended.
+        // For a background sub-agent, Claude Code asks only after the hook has ended.
         blocksTerminal = agent == .codex || input["agent_id"] != nil
         text = Self.text(kind, tool, given, input, host)
         let asked = ["agent_id", "cwd", "session_id", "tool_name", "tool_input", "permission_suggestions"]
@@ -114,7 +114,7 @@ struct PermissionRule: Sendable, Equatable {
     /// The rule in words for people: `Bash(git push) in this project, for you`.
     let words: String
 
-    /// The suggestions that only allow specific uses of tools.
+    /// The suggestions whose only effect is to allow specific uses of tools.
     ///
     /// Other suggestions would change the whole session's mode or directories, as could members unknown to this
     /// version.
@@ -147,7 +147,7 @@ struct PermissionRule: Sendable, Equatable {
         let content = rule["ruleContent"]
         guard members.count == (content == nil ? 1 : 2) else { return nil }
         guard let content else { return "every use of \(RequestText.line(tool))" }
-        // Without content, the agent could take the rule to allow every use.
+        // Without content, the agent could read the rule as allowing every use.
         guard let text = content.string, text.contains(where: { !$0.isWhitespace }) else { return nil }
         return "\(RequestText.line(tool))(\(RequestText.line(text)))"
     }

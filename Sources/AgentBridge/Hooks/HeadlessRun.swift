@@ -19,8 +19,8 @@ enum HeadlessRun {
             // `cli` at a terminal, `claude-vscode` in an editor, `sdk-cli` for `-p`, `sdk-ts`, `sdk-py`.
             return environment["CLAUDE_CODE_ENTRYPOINT"]?.hasPrefix("sdk") ?? false
         case .codex:
-            // Codex runs hooks in a daemon, so neither their environment nor their ancestors show this. `notify` names
-            // the client, as does the first line of a session's file.
+            // Codex runs hooks in a daemon, so neither their environment nor their ancestors show whether the run is
+            // headless. `notify` names the client, as does the first line of a session's file.
             if let client = input["client"]?.string { return client == codexExec }
             guard let path = input.words("transcript_path") else { return false }
             return transcript(path)?["payload"]?["originator"]?.string == codexExec

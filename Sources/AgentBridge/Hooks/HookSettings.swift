@@ -19,7 +19,7 @@ struct HookSettings: Sendable {
         case rings
         /// It waits for the answer.
         case answers
-        /// It is only called to notice that a request was answered at the desk.
+        /// It is called only so that it notices that a request was answered at the desk.
         case notices
     }
 

@@ -61,9 +61,9 @@ struct FormField: Sendable, Equatable {
         self.values = values
     }
 
-    /// What the server requires of a value.
+    /// The server's requirements for a value.
     ///
-    /// The person must see it, because a refused reply can't be corrected.
+    /// The person must see them, because a refused reply can't be corrected.
     private static func limits(_ value: JSON.Value) -> String? {
         let words = ["integer": "a whole number", "number": "a number"]
         var limits = value["type"]?.string.flatMap { words[$0] }.map { [$0] } ?? []

@@ -62,7 +62,7 @@ enum NotificationText {
         var result = String.UnicodeScalarView()
         var isGap = false
         var isBreak = false
-        // Titles and bodies need far less, and an agent's text can be long.
+        // Titles and bodies need far less than this, and an agent's text can be long.
         var room = Bounds.titleBytesMax * 4
         for scalar in text.unicodeScalars {
             if scalar.properties.isWhitespace {

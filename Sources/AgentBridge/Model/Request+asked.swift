@@ -1,8 +1,8 @@
 import PushSealing
 
-/// What a person decides about an OpenCode request.
+/// How a person can answer an OpenCode request.
 extension Request {
-    /// What a person can reply.
+    /// The replies that a person can give.
     var offer: ReplyOffer {
         switch kind {
         case .permission: .permission

@@ -19,7 +19,7 @@ struct RequestReply: Sendable, Equatable {
     var answers: [[String]] = []
 }
 
-/// What a person can reply to an event.
+/// The replies that a person can give to an event.
 struct ReplyOffer: Sendable, Equatable {
     /// The event's actions, which phones show as buttons.
     var actions: [RequestReply.Choice] = []
@@ -55,7 +55,7 @@ extension SealedMessage.Question {
     }
 }
 
-/// A request's full text, and what a person can reply to it.
+/// A request's full text, and the replies that a person can give to it.
 struct AskedRequest: Sendable, Equatable {
     let text: String
     let offer: ReplyOffer

@@ -15,7 +15,7 @@ enum Lineage: Sendable, Equatable {
 /// A period in which a session is busy.
 struct Run: Sendable, Equatable {
     let startedAt: MonotonicTime
-    /// Whether the run's error has rung or the user aborted it, so that its end doesn't ring.
+    /// Whether the run's error has rung or the user aborted the run, so that its end doesn't ring.
     var isSettled = false
     /// Why the run is waiting; `nil` if it is working.
     var retry: Retry?
@@ -46,7 +46,7 @@ struct Session: Sendable {
 struct SessionTree: Sendable {
     private var sessions: [SessionID: Session] = [:]
     private var children: [SessionID: Set<SessionID>] = [:]
-    /// Deleted sessions, the latest last: events about them can follow.
+    /// Deleted sessions, the latest last; kept because events about them can still arrive.
     private var deleted: [SessionID] = []
     /// How many sessions have a run.
     private var runs = 0
@@ -105,7 +105,6 @@ struct SessionTree: Sendable {
         sessions[session] = nil
     }
 
-    /// Whether a session was deleted.
     func isDeleted(_ session: SessionID) -> Bool { deleted.contains(session) }
 
     /// Removes a session and its descendants, and ignores later events about them; returns the removed sessions.

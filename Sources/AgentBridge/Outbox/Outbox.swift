@@ -52,7 +52,7 @@ actor Outbox {
 
     /// Queues a ring unless it is already queued or was delivered; it is on disk when this returns.
     ///
-    /// Returns the event's ID. A request repeated after it was over is a new event even if the server reuses its
+    /// Returns the event's ID. A request that is repeated after its end is a new event even if the server reuses its
     /// identifier, because a reply to the earlier request must not answer it.
     ///
     /// - Parameters:
@@ -105,7 +105,7 @@ actor Outbox {
         write([.put(event)], isDurable: false)
     }
 
-    /// Records, so that it survives restarts, that a run began or is over, or that a request rang.
+    /// Records that a run began or is over, or that a request rang, so that this survives restarts.
     func note(_ record: QueueRecord) { write([record], isDurable: false) }
 
     private func write(_ records: [QueueRecord], isDurable: Bool) {

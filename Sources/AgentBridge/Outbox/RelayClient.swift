@@ -14,7 +14,6 @@ struct RelayClient: Sendable {
     /// The timeout for each request.
     var deadline = Bounds.postDeadline
 
-    /// The relay's answer.
     enum Answer: Sendable, Equatable {
         /// The relay accepted the event, with a sentence about the outcome.
         case accepted(String)
@@ -84,7 +83,6 @@ struct RelayClient: Sendable {
         return request
     }
 
-    /// The request's body.
     func body(_ event: QueuedEvent) -> [UInt8] {
         var writer = JSON.Writer()
         writer.beginObject()

@@ -9,7 +9,6 @@ struct RungRequest: Sendable, Equatable {
 }
 
 extension RungRequest {
-    /// Writes the object.
     func write(to writer: inout JSON.Writer) {
         writer.beginObject()
         writer.member("event", eventID)

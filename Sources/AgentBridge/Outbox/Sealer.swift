@@ -98,7 +98,7 @@ struct Sealer: Sendable {
             message.properties.category = NotificationCategory.permission
             message.properties.actions = event.actions
         }
-        // A text fits at the first attempt unless many of its characters are escaped in JSON.
+        // A text fits on the first attempt unless many of its characters are escaped in JSON.
         for bytesMax in Bounds.sealedTextBytesMax {
             message.title = NotificationText.cut(title, bytes: bytesMax)
             message.body = NotificationText.cut(body, bytes: bytesMax)

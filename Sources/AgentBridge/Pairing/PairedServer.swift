@@ -33,8 +33,8 @@ struct PairedServer: Sendable {
         }
     }
 
-    /// Whether phones may reach the server: a local one that reports only addresses of this machine listens nowhere
-    /// else.
+    /// Whether phones may reach the server: a local one that reports only addresses that other machines can't reach
+    /// listens nowhere else.
     var isReachable: Bool {
         !ServerHosts.isLocal(address) || reported.isEmpty
             || reported.contains(where: \.isReachableFromElsewhere)

@@ -32,7 +32,7 @@ enum ServerHosts {
         server.isLoopback || ["0.0.0.0", "::"].contains(server.host)
     }
 
-    /// The addresses that the server reports and other machines may reach: the tunnel's first, because it works
+    /// The addresses that the server reports and that other machines may reach: the tunnel's first, because it works
     /// everywhere, then Tailscale's.
     private static func ordered(_ reported: [WebAddress], _ interfaces: [InterfaceAddress]) -> [String] {
         let hidden = Set(interfaces.map(\.address)).subtracting(reachable(interfaces))

@@ -82,7 +82,6 @@ struct SharedSecret: Sendable, Equatable {
 
 /// The file with the secret, which only its owner can read.
 enum SecretFile {
-    /// The path of the secret's file.
     static func path(_ configuration: Configuration) -> String {
         configuration.relaySecretFile ?? configuration.stateDirectory + "/secret"
     }
@@ -117,7 +116,6 @@ enum SecretFile {
         do throws(FileError) { return try read(path) } catch { throw unreadable(path, error) }
     }
 
-    /// Replaces the secret.
     static func replace(_ configuration: Configuration, with secret: SharedSecret) throws(ConfigurationError)
     {
         let path = path(configuration)

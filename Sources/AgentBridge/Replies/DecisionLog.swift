@@ -3,8 +3,8 @@ import Programs
 
 /// The file `decisions.log` in the state directory: what phones decided on this machine, one line per request.
 ///
-/// Each line contains the time, the agent, the tool, the SHA-256 of the request, and the decision or why there was
-/// none, but no text of a request or a reply.
+/// Each line contains the time, the agent, the tool, the SHA-256 of the request, and the decision or the reason why
+/// there was none, but no text from a request or a reply.
 struct DecisionLog: Sendable {
     private let path: String
 

@@ -172,7 +172,7 @@ actor ReplyDesk {
         if let fate { await report(fate, of: given, to: known.eventID) }
     }
 
-    /// Gives a reply to OpenCode, with retries; `nil` if the task was cancelled before its fate was known.
+    /// Gives a reply to OpenCode, with retries; `nil` if the task was cancelled before the reply's fate was known.
     private func carryOut(_ given: GivenReply, _ known: Watched) async -> ReplyFate? {
         let name = "the reply to \(Console.safe(known.request.id))"
         let reply: RequestReply
@@ -190,7 +190,7 @@ actor ReplyDesk {
             guard watched(known.request.id, as: known.eventID) != nil else {
                 console.note("\(name) came too late")
                 let end = ends[known.eventID] ?? .withdrawn
-                // A reply that has been tried came in time.
+                // A reply that has already been tried arrived in time.
                 if end == .withdrawn, attempt > 0 { return ReplyFate(after: lastFault) }
                 return isUnconfirmed ? ReplyFate(end).unconfirmed : ReplyFate(end)
             }

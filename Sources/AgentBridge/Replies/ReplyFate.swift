@@ -46,7 +46,7 @@ struct ReplyFate: Sendable, Equatable {
     /// The fate in one word, for the log.
     var word: String { reason ?? outcome.rawValue }
 
-    /// The same fate if the server's response was lost, so that the answer that took effect may be this reply.
+    /// The same fate after the server's response was lost: the answer that took effect may have been this reply.
     var unconfirmed: Self { Self(outcome: outcome, reason: "unconfirmed") }
 }
 

@@ -56,7 +56,6 @@ struct OpenCodeClient: Sendable {
         try await Self.send(place, path, query, body)
     }
 
-    /// Sends a DELETE request to a path.
     func delete(_ path: String, _ query: [(String, String)]) async throws(ServerError) -> WebAnswer {
         try await Self.send(place, path, query, method: "DELETE")
     }

@@ -58,7 +58,8 @@ enum StateDirectory {
         base(environment).map { own(in: $0) }
     }
 
-    /// The bridge's directory in `base`: the one with its former name if only that exists, as it contains the pairing.
+    /// The bridge's directory in `base`: the one with the bridge's former name if only that one exists, because it
+    /// contains the pairing.
     static func own(in base: String) -> String {
         let paths = names.map { base + "/" + $0 }
         return paths.first { access($0, F_OK) == 0 } ?? paths[0]

@@ -5,7 +5,6 @@ struct EventStreamParser {
     private var line: [UInt8] = []
     private var data: [UInt8] = []
     private var hasData = false
-    /// Whether the current line is too long to keep.
     private var isLineTooLong = false
     /// Whether the current event has lost a line.
     private var isFrameBroken = false

@@ -13,7 +13,7 @@ extension JSON.Value {
             joined("resources") ?? joined("patterns") ?? joined("pattern") ?? self["pattern"]?.text
         var asked = patterns
         if let command = metadata["command"]?.text {
-            // A command can need additional permissions, such as for a directory elsewhere.
+            // A command can need additional permissions, such as one for a directory elsewhere.
             asked =
                 action == "bash" || action == "shell"
                 ? command : patterns.map { "\($0): \(command)" } ?? command

@@ -17,7 +17,7 @@ enum SessionReading {
         return reading
     }
 
-    /// A turn is complete when its last message is the agent's, without an error, and finished.
+    /// A turn is complete when its last message is the agent's, has no error and is finished.
     ///
     /// After `tool-calls` the agent would have continued, so someone stopped it.
     private static func firstOutcome(_ info: JSON.Value) -> Outcome? {

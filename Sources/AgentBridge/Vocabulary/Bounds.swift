@@ -35,7 +35,7 @@ enum Bounds {
     static let prunePause: Duration = .seconds(10)
     /// Maximum known sessions; events of any others are ignored.
     static let sessionsMax = 20_000
-    /// Maximum deleted sessions that are remembered, since events about them can follow.
+    /// Maximum deleted sessions that are remembered, since events about them can still arrive.
     static let deletedSessionsMax = 256
     /// Maximum open requests; any others are ignored.
     static let requestsMax = 4_096
@@ -245,7 +245,7 @@ enum Bounds {
     static let hookRingsMax = 20
     /// The period in which ``hookRingsMax`` applies.
     static let hookFloodWindow: Duration = .seconds(60)
-    /// Maximum rings and maximum prompts that are remembered for later hooks.
+    /// Maximum number of rings, and of prompts, that are remembered for later hooks.
     static let hookMemoriesMax = 512
     /// Maximum size of the file that remembers rings and prompts.
     static let hookFileBytesMax = 128 << 10
@@ -256,7 +256,8 @@ enum Bounds {
     static let answerWaitMax: Duration = .seconds(590)
     /// How long a hook waits for a reply by default if the agent's terminal can't be used in the meantime.
     static let answerWait: Duration = .seconds(60)
-    /// How recently someone must have typed to be at the desk, unless `--quiet-while-active` sets another time.
+    /// How recently someone must have typed to count as being at the desk, unless `--quiet-while-active` sets another
+    /// time.
     static let deskTime: Duration = .seconds(120)
     /// How often a waiting hook checks whether its request is still open.
     static let answerCheckInterval: Duration = .seconds(1)

@@ -12,9 +12,9 @@ enum NotificationCategory {
 enum Outcome: Sendable, Equatable {
     /// The last answer is complete.
     case completed
-    /// It ended with an error.
+    /// The run ended with an error.
     case failed(RunError)
-    /// The user or a newer run ended it.
+    /// The user or a newer run ended the run.
     case interrupted
     /// The run only summarized the conversation.
     case summarized

@@ -3,7 +3,6 @@
 /// It holds no bytes: a line is identified by its line feed in a span that begins with the head, and results are ranges
 /// of that span. The span may differ from line to line if it begins with the same bytes.
 struct HeadParser {
-    /// The kind of line.
     enum Line {
         /// An empty line before the request line; the head begins after it.
         case blank
@@ -18,7 +17,6 @@ struct HeadParser {
     /// The number of fields to reserve memory for, enough for a typical request.
     private static let fieldsReserved = 12
 
-    /// The start of the current line.
     private(set) var lineStart = 0
     /// Whether the whole head has been read.
     private(set) var isComplete = false

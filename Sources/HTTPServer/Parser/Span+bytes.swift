@@ -21,7 +21,6 @@ extension Span<UInt8> {
         }
     }
 
-    /// Copies a range.
     func copy(_ range: Range<Int>) -> [UInt8] {
         extracting(range).withUnsafeBufferPointer { Array($0) }
     }
@@ -36,7 +35,6 @@ extension Span<UInt8> {
         }
     }
 
-    /// Whether a range equals `text`.
     func isEqual(_ range: Range<Int>, exactly text: StaticString) -> Bool {
         guard range.count == text.utf8CodeUnitCount else { return false }
         let own = extracting(range)
@@ -75,7 +73,6 @@ extension Span<UInt8> {
 }
 
 extension [UInt8] {
-    /// Appends a range from a span.
     mutating func append(_ span: Span<UInt8>, _ range: Range<Int>) {
         span.extracting(range).withUnsafeBufferPointer { append(contentsOf: $0) }
     }

@@ -5,7 +5,7 @@ import Network
 ///
 /// Confined to its loop.
 final class ServerCore {
-    /// The maximum number of connections to close to admit a new one, or per turn to free memory.
+    /// The maximum number of connections closed in order to admit a new one or, per turn, to free memory.
     private static let evictionsMax = 64
     /// The size above which the output buffer's storage is freed after use.
     private static let keptCapacityBytes = 256 * 1024

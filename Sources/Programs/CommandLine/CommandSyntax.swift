@@ -12,7 +12,7 @@ package struct CommandSyntax: Sendable {
     package let arguments: [CommandOption]
     /// The command's own options.
     package let options: [CommandOption]
-    /// The settings that the command reads; they have flags, too.
+    /// The settings that the command reads, which also have flags.
     package let settings: [SettingRow]
     /// Settings that another command describes and whose flags this one also accepts.
     package let furtherSettings: [SettingRow]

@@ -85,7 +85,7 @@ package struct SettingReader {
         }
     }
 
-    /// The setting probably meant: the same except for its prefix (`RELAY_PORT`), or similar.
+    /// The setting that was probably meant: the same except for its prefix (`RELAY_PORT`), or similar.
     private func nearest(to name: String, among names: [String]) -> String? {
         func stem(_ name: String) -> Substring {
             prefixes.contains(where: name.hasPrefix) ? name.drop { $0 != "_" }.dropFirst() : name[...]

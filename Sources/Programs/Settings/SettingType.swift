@@ -8,7 +8,7 @@ package struct SettingType<Value: Sendable>: Sendable {
     package let form: OptionValue
     /// Parses text into a value, or explains why the text is invalid.
     package let parse: @Sendable (String) -> Result<Value, SettingError>
-    /// Renders a value so that `parse` returns it again.
+    /// Renders a value as text that `parse` converts back to it.
     package let render: @Sendable (Value) -> String
 
     /// Creates a type that accepts the texts that `parse` can parse.

@@ -1,4 +1,5 @@
-/// Makes untrusted text safe to print: the one place for the log, messages and results of all three programs.
+/// Makes untrusted text safe to print: the single implementation for the log, messages and results of all three
+/// programs.
 ///
 /// A terminal obeys control characters, and characters that change the text direction hide adjacent text.
 package enum Printable {

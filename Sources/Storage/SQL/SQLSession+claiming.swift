@@ -1,6 +1,5 @@
-/// Claiming due pushes.
 extension SQLSession {
-    /// Takes the chosen pushes that no other caller has taken since they were read, in its own transaction.
+    /// Takes, in its own transaction, the chosen pushes that no other caller has taken since they were read.
     package func claim(
         _ chosen: [DuePush], dueAt now: EpochMilliseconds, _ lease: PushLease
     ) throws(SQLFailure) -> [ClaimedPush] {

@@ -1,4 +1,3 @@
-/// The delivery log.
 extension SQLSession {
     package func append(_ deliveries: [Delivery], isRepeated: Bool) throws(SQLFailure) {
         guard !deliveries.isEmpty else { return }

@@ -67,7 +67,7 @@ extension SQLSession {
         guard !rows.isEmpty else { return false }
         return try transaction { () throws(SQLFailure) in
             // Locked, so that nothing is stored for the secret after its last device is removed and before its other
-            // rows are.
+            // rows are removed.
             try lock(key.hashes)
             var deleted = 0
             for row in rows {
@@ -101,7 +101,7 @@ extension SQLSession {
         _ device: Device, notUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds, logging: Bool
     ) throws(SQLFailure) -> Bool {
         try transaction { () throws(SQLFailure) in
-            // Locked, so that no token is stored for the device after it is removed and before its tokens are.
+            // Locked, so that no token is stored for the device between the removal of the device and of its tokens.
             if device.details.tokenKind == nil { try lock(device.secretHash) }
             let removed = try execute(
                 "DELETE FROM \(device.table) WHERE secret_hash = ? AND id = ? AND updated_at <= ?",

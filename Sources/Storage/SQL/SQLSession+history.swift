@@ -1,4 +1,3 @@
-/// Histories.
 extension SQLSession {
     func add(
         _ items: [(item: HistoryItem, key: SecretKey)], counting keys: Set<SecretKey>

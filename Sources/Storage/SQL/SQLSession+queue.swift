@@ -1,4 +1,3 @@
-/// The queued pushes.
 extension SQLSession {
     /// A push's row, including the lease's columns.
     private struct Row {

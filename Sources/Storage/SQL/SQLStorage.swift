@@ -1,4 +1,4 @@
-/// A storage implemented with the statements of ``SQLSession``, as every driver is.
+/// A storage implemented with the statements of ``SQLSession``; every driver is one.
 ///
 /// Each call is implemented once, here. A driver provides the connection, and may implement a call itself where that
 /// has been measured to be faster.

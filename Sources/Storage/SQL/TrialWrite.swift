@@ -257,6 +257,7 @@ package enum TrialWrite {
         }
     }
 
-    /// As long as APNs allows, so that it doesn't fit on the page on which it begins and needs another free page.
+    /// A payload of the maximum size for APNs, which doesn't fit on the page on which it begins and so needs another
+    /// free page.
     private static let payload = [UInt8](repeating: 0x20, count: 4_096)
 }

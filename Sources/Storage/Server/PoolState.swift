@@ -2,9 +2,9 @@ internal import Delays
 
 /// Decides which of a pool's connections serves which call, without using connections, threads or clocks itself.
 ///
-/// It is told what has happened and when, and returns actions. A pool has a bounded number of slots for one connection
-/// each. Calls are served in order of arrival. If there is no connection and the last attempt to connect failed, the
-/// server counts as down: calls fail immediately, and the pool keeps trying to connect, doubling the delay up to a
+/// It receives events with their times, and returns actions. A pool has a bounded number of slots, each for one
+/// connection. Calls are served in order of arrival. If there is no connection and the last attempt to connect failed,
+/// the server counts as down: calls fail immediately, and the pool keeps trying to connect, doubling the delay up to a
 /// maximum.
 package struct PoolState: Sendable {
     /// A call's number within the pool.

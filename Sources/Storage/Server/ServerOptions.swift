@@ -51,8 +51,8 @@ package struct ServerOptions: Sendable {
     package var lifetime: Duration = .seconds(30 * 60)
     /// The delay after the first failure to connect; it doubles with each failure, less a random part of up to half.
     package var reconnectDelayMin: Duration = .milliseconds(100)
-    /// The maximum delay between attempts to connect, and so about the longest time until the pool notices that the
-    /// server is back.
+    /// The maximum delay between attempts to connect, and so roughly the longest time that the pool takes to notice
+    /// that the server is back.
     package var reconnectDelayMax: Duration = .seconds(1)
     /// Maximum number of times that a transaction is run if the server rolls it back because of conflicts.
     package var conflictAttemptsMax = 20

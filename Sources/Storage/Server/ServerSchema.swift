@@ -80,7 +80,7 @@ struct ServerSchema {
         }
     }
 
-    /// Applies the missing steps while no other process does, and returns them.
+    /// Applies the missing steps while no other process can do so, and returns them.
     func migrate() throws(SQLFailure) -> [SchemaStep] {
         // Without the lock, another process may be applying steps: the only certain result is "nothing to do".
         if let missing = try? pending(after: try inspect()) {

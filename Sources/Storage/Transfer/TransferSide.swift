@@ -192,7 +192,8 @@ extension TransferSide {
 
     func endCopy() throws(SQLFailure) {
         begin()
-        // Deletes the rows, for which relays check, because the account may lack the privilege to drop the table.
+        // Deletes the rows first, because the account may lack the privilege to drop the table; relays check only for
+        // rows.
         _ = try connection.execute("DELETE FROM relay_copy", [])
         try? connection.run("DROP TABLE relay_copy")
     }

@@ -3,9 +3,9 @@ internal import Network
 
 /// Decides which pushes wait, start or fail immediately, and which connections are opened and closed: a pure value.
 ///
-/// Hosts take turns, so that a host with many pushes, or one that stalls, delays only its own. A push starts when a
-/// connection to its host has room. A host that can't do anything now gets no turn until something changes for it, so
-/// each decision takes constant time. Connection numbers are never reused.
+/// Hosts take turns, so that a host with many pushes, or one that stalls, delays only its own pushes. A push starts
+/// when a connection to its host has room. A host that can't do anything now gets no turn until something changes for
+/// it, so each decision takes constant time. Connection numbers are never reused.
 struct SendQueue {
     /// What happens to a new push.
     enum Placement: Equatable {
@@ -42,9 +42,9 @@ struct SendQueue {
         let bytes: Int
     }
 
-    /// The number of hosts at which hosts without pushes and connections are first forgotten.
+    /// The number of hosts at which those without pushes and connections are first forgotten.
     static let hostsMax = 1_000
-    /// The number of hosts at which hosts are next forgotten.
+    /// The number of hosts at which some of them are next forgotten.
     ///
     /// Grows with the number of hosts that can't be forgotten, which keeps the average cost per arrival constant.
     private var forgettingFrom = Self.hostsMax

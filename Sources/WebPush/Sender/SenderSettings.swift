@@ -6,7 +6,7 @@ package struct SenderSettings: Sendable {
     package var connectionsPerHostMax = 4
     /// The maximum total number of connections.
     package var connectionsMax = 64
-    /// The maximum number of concurrent requests on a connection with HTTP/2, even if the server allows more.
+    /// The maximum number of concurrent requests on an HTTP/2 connection, even if the server allows more.
     package var streamsPerConnectionMax = 100
     /// The maximum number of requests under way.
     package var underWayMax = 2_000
@@ -20,7 +20,7 @@ package struct SenderSettings: Sendable {
     package var pushTimeout = Duration.seconds(10)
     /// The time limit for name resolution, connecting and the TLS handshake.
     package var connectTimeout = Duration.seconds(5)
-    /// How long a service may be silent while responses are outstanding before it is sent a PING but no new pushes.
+    /// How long a service may be silent while responses are outstanding before it gets a PING and no more new pushes.
     package var silenceBeforePing = Duration.seconds(2)
     /// How long a service may be silent while responses are outstanding before its connection is closed.
     package var silenceMax = Duration.seconds(5)
@@ -28,7 +28,7 @@ package struct SenderSettings: Sendable {
     package var idleMax = Duration.seconds(110)
     /// How often to check for silent and idle connections.
     package var checkInterval = Duration.milliseconds(500)
-    /// The maximum number of times that a push that the service did not process is sent again.
+    /// The maximum number of times that a push is sent again if the service did not process it.
     package var movesMax = 5
     /// The number of consecutive failures to connect after which pushes to a host fail immediately for a while.
     package var failuresBeforeRefusing = 3

@@ -26,7 +26,7 @@ package struct HostRule: Hashable, Sendable {
 
     /// The push services of Google, Mozilla, Apple and Microsoft.
     ///
-    /// Google's also serve Chromium without Google's keys, Edge on Android, Opera and Samsung.
+    /// Google's services also serve Chromium without Google's keys, Edge on Android, Opera and Samsung.
     package static let knownServices = [
         "fcm.googleapis.com", "jmt17.google.com", "updates.push.services.mozilla.com", "web.push.apple.com",
         "*.notify.windows.com",
