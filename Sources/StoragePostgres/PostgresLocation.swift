@@ -12,7 +12,7 @@ package struct PostgresLocation: Sendable, CustomStringConvertible {
     let parameters: Secret
     /// Whether statements are prepared once per connection.
     package let preparesStatements: Bool
-    /// Hosts and database, without user, password and options: `db.example.org:5432/relay`.
+    /// The hosts and database, without the user, password or options: `db.example.org:5432/relay`.
     package let description: String
 
     /// The relay's own key.

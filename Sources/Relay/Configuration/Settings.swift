@@ -79,8 +79,8 @@ enum Settings {
     static let headDeadline = Setting(
         "RELAY_HEAD_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))),
         default: .seconds(10),
-        "How long a request's headers may take to arrive, from its first byte. For a connection's first "
-            + "request, the time starts when the connection opens.")
+        "How long a request's headers may take to arrive, counted from the request's first byte or, for a "
+            + "connection's first request, from when the connection opens.")
     static let bodyDeadline = Setting(
         "RELAY_BODY_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))),
         default: .seconds(20),

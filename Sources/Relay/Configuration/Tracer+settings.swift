@@ -24,12 +24,12 @@ extension Tracer.Options {
 extension SettingType where Value == WebAddress {
     /// A server's URL, which is not shown in messages, because it may contain a password.
     static let webAddress = SettingType(
-        accepts: "a URL that begins with http:// or https://, without password and query", form: .text("URL"),
+        accepts: "a URL that begins with http:// or https://, with no password or query", form: .text("URL"),
         parse: { text in
             guard text.contains("://"), let address = try? WebAddress(text) else {
                 return .failure(
                     .withheld(
-                        "expected a URL that begins with http:// or https://, without password and query"))
+                        "expected a URL that begins with http:// or https://, with no password or query"))
             }
             return .success(address)
         },

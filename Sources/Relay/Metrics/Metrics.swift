@@ -77,7 +77,7 @@ enum Metrics {
         ) { $0.connectionMemoryBytes },
         Metric(
             "relay_http_connections_memory_max_bytes", .gauge,
-            "Limit for the estimated memory of client connections."
+            "Limit on the estimated memory of client connections."
         ) { $0.connectionMemoryBytesMax },
         Metric(
             "relay_limits_hit_total", .counter, labels: ["limit"],

@@ -36,7 +36,7 @@ struct SignedRequest: Sendable {
         value?.string.flatMap { Base64.decode(Array($0.utf8)) }.flatMap { $0.count == count ? $0 : nil }
     }
 
-    /// Verifies that a server recently signed the time and a text; returns the server's secret and the signed bytes.
+    /// Verifies a server's recent signature over the time and `text`; returns the server's secret and the signed bytes.
     ///
     /// No signature is verified for an address that has sent too many wrong ones, or for a server that would be
     /// refused.

@@ -44,7 +44,7 @@ enum Bounds {
     static let identifierBytesMax = 255
     /// Maximum size of `eventID`, in bytes.
     static let eventIDBytesMax = 128
-    /// Maximum size of each detail that a device reports about itself, such as its name, in bytes.
+    /// Maximum size, in bytes, of each detail that a device reports about itself, such as its name.
     static let deviceDetailBytesMax = StorageLimits.deviceDetailBytes
     /// Maximum length of an installation's `deviceID`, in characters.
     static let installationCountMax = StorageLimits.installationIDBytes

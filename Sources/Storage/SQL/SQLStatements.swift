@@ -242,8 +242,8 @@ struct Insertion: Sendable {
 
     /// Splits elements into chunks with one of ``paddedSizes``; the last chunk is filled by repeating its last element.
     ///
-    /// For statements that have the same effect if a row occurs twice: one statement costs less than several, each with
-    /// its own transaction.
+    /// Use it only for statements that have the same effect if a row occurs twice. Filling pays off because one
+    /// statement costs less than several, each with its own transaction.
     static func padded<Element>(_ elements: [Element]) -> [(chunk: ArraySlice<Element>, filled: [Element])] {
         var chunks: [(ArraySlice<Element>, [Element])] = []
         var rest = elements[...]

@@ -15,7 +15,7 @@ struct CommandRun: Sendable {
         output = program.output
     }
 
-    /// The output as one JSON text.
+    /// The output, parsed as a single JSON value.
     func json() throws -> JSON.Value { try JSON.parse(Array(output.utf8), maxBytes: 1 << 26) }
 
     /// A command that was run at a terminal.

@@ -35,7 +35,7 @@ struct QueueClockTests {
         // b has been leased again since then.
         let found = [lease("a"), lease("b", until: 9_000_001), lease("c")]
         #expect(late.over(found, after: .seconds(90), at: start + .seconds(90)) == [lease("a")])
-        // A lease that was missing once starts over.
+        // If a lease is absent from one check, its wait starts over.
         #expect(late.over([], after: .seconds(90), at: start + .seconds(100)) == [])
         #expect(late.over([lease("c")], after: .seconds(90), at: start + .seconds(200)) == [])
     }

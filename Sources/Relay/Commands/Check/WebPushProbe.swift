@@ -2,7 +2,7 @@ import Network
 import Storage
 import WebPush
 
-/// Sends a single push by Web Push, with the same sender as `relay serve`.
+/// Sends a single Web Push message, with the same sender as `relay serve`.
 struct WebPushProbe: Sendable {
     private let keys: WebPushKeys
     private let settings: SenderSettings

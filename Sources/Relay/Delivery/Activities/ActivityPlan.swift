@@ -22,7 +22,7 @@ struct ActivityPlan: Hashable, Sendable {
     /// Whether the push lights up the screen.
     var alerts = false
 
-    /// The plan for an event's type on a device that shows the session, or on one that doesn't yet.
+    /// The plan for an event of this type, on a device that already shows the session or on one that doesn't yet.
     init(_ type: EventType, isShown: Bool) {
         switch type {
         case .start where !isShown:

@@ -1,7 +1,7 @@
 import JSON
 
 extension [String] {
-    /// Shortens texts, the last one first, so that their escaped sizes add up to at most `count` bytes if possible.
+    /// Shortens the texts, starting with the last, so that their escaped sizes total at most `count` bytes if possible.
     func shortened(toEscaped count: Int) -> [String] {
         var texts = self
         var taken = texts.reduce(0) { $0 + JSON.Writer.escapedCount($1) }

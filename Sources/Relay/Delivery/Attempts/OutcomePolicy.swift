@@ -1,7 +1,7 @@
 import APNs
 import Storage
 
-/// Decides what happens after a push's outcome: the table in docs/design/outcomes-and-retries.md as one pure function.
+/// Decides what to do next, given a push's outcome: the table in docs/design/outcomes-and-retries.md as one pure function.
 enum OutcomePolicy {
     /// The next step.
     enum Step: Hashable, Sendable {

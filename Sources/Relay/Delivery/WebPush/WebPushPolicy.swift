@@ -1,7 +1,7 @@
 import Storage
 import WebPush
 
-/// Decides what happens after the outcome of a push by Web Push: the second table in
+/// Decides what to do next, given the outcome of a Web Push delivery: the second table in
 /// docs/design/outcomes-and-retries.md as one pure function.
 enum WebPushPolicy {
     /// The next step.

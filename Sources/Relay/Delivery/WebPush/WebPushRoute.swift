@@ -3,7 +3,7 @@ import Network
 import Storage
 import WebPush
 
-/// One attempt to deliver a push by Web Push: what the policy needs to know.
+/// One attempt to deliver a push via Web Push: what the policy needs to know.
 ///
 /// This is a class so that a push to APNs carries only a pointer.
 final class WebPushRoute: Sendable {
