@@ -89,7 +89,7 @@ struct DocumentTests {
         for route in RouteName.allCases where route != .none && !RouteName.doors.contains(route) {
             #expect(text.contains("## `\(route.rawValue)`"))
         }
-        #expect(text.contains("first \(Bounds.deliveriesListedMax) where there are more"))
+        #expect(text.contains("first \(Bounds.deliveriesListedMax) if there are more"))
         for reason in FailureReason.all {
             #expect(text.contains("`\(reason)`"))
         }
