@@ -102,12 +102,13 @@ struct WebPushTests {
 
     @Test("A push that a service stalls on is sent later, once, and keeps no other waiting")
     func stall() async throws {
-        try await Self.run(["RELAY_EVENT_DEADLINE": "1s", "RELAY_RETRY_DELAY_MAX": "1s"]) { stack in
+        // Beside much else, the push to the other service takes tenths of a second, and mustn't miss the deadline.
+        try await Self.run(["RELAY_EVENT_DEADLINE": "4s", "RELAY_RETRY_DELAY_MAX": "1s"]) { stack in
             let (stalled, other) = (try await Self.register(stack), try await Self.register(stack, "google"))
             try await stack.control.put(
                 "/rules", ["rules": [["match": ["vendor": "mozilla"], "action": "stall", "count": 1]]])
             let result = try await stack.event(Self.secret, ["title": "Late"])
-            #expect(result.sent == 1 && result.queued == 1)
+            #expect(result.sent == 1 && result.queued == 1, "\(result)")
             #expect(try await Self.pushes(stack, to: other).count == 1)
             let seen = try await stack.control.http.get("/pushes").json()["next"]?.int ?? 0
             _ = try await stack.control.http.get("/pushes?subscription=\(stalled)&since=\(seen)&wait=30")
