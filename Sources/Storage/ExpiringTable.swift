@@ -47,7 +47,7 @@ package struct Pruning: Hashable, Sendable {
 
 /// Removal of expired rows.
 package protocol PruningStorage: Sendable {
-    /// Removes at most `limit` of a table's rows whose time is at or after `start` and before `end`, oldest first.
+    /// Removes the oldest of a table's rows whose time is at or after `start` and before `end`, at most `limit`.
     ///
     /// This is one step of a walk along the time index; small steps let other writers proceed in between. Begin with
     /// `.min` and call again with the result's `next` as `start` until it is nil, so that a step doesn't scan entries

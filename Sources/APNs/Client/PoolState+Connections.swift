@@ -20,6 +20,7 @@ extension PoolState {
         if limit == 0, queued > 0 { hasNewDuty = true }
     }
 
+    /// A push on a connection was answered.
     mutating func answered(_ index: Int, _ kind: AnswerKind, at now: MonotonicTime) {
         connections[index]?.answered(kind, at: now)
     }

@@ -3,7 +3,7 @@ import Network
 import PushSealing
 import WebClient
 
-/// Information from servers of 2.x for phones that pair with them.
+/// The addresses and pairing codes that servers of 2.x offer to phones.
 extension OpenCodeClient {
     /// The addresses that the server reports, including its tunnel's; empty if it reports none.
     func addresses() async -> [WebAddress] {

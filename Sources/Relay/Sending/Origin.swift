@@ -53,7 +53,7 @@ enum Origin: Sendable, Equatable {
         }
     }
 
-    /// Whether the dispatch is retried if no push was accepted or stored: true if no caller would learn of the failure.
+    /// Whether the dispatch is retried if no push was accepted or stored, because no caller would learn of the failure.
     var isTriedAgain: Bool {
         switch self {
         case .asynchronous, .schedule, .repetition, .quietHours: true

@@ -101,7 +101,7 @@ extension SQLSession {
         _ device: Device, notUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds, logging: Bool
     ) throws(SQLFailure) -> Bool {
         try transaction { () throws(SQLFailure) in
-            // Locked, so that no token is stored for the device between the removal of the device and of its tokens.
+            // Locked, so that no token is stored for the device between its own removal and that of its tokens.
             if device.details.tokenKind == nil { try lock(device.secretHash) }
             let removed = try execute(
                 "DELETE FROM \(device.table) WHERE secret_hash = ? AND id = ? AND updated_at <= ?",

@@ -151,6 +151,7 @@ extension SendQueue {
         connections[number].map { $0.phase == .leaving && $0.streams == 0 } ?? false
     }
 
+    /// A request on a connection ended.
     mutating func ended(on number: UInt64, _ end: End, at now: MonotonicTime) {
         underWay -= 1
         guard var connection = connections[number] else { return }

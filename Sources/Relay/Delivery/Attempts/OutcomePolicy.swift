@@ -1,7 +1,8 @@
 import APNs
 import Storage
 
-/// Decides what to do next, given a push's outcome: the table in docs/design/outcomes-and-retries.md as one pure function.
+/// Decides what to do next, given a push's outcome: the table in docs/design/outcomes-and-retries.md as one pure
+/// function.
 enum OutcomePolicy {
     /// The next step.
     enum Step: Hashable, Sendable {
