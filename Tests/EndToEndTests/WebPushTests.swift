@@ -102,7 +102,7 @@ struct WebPushTests {
 
     @Test("A push that a service stalls on is sent later, once, and keeps no other waiting")
     func stall() async throws {
-        // Beside much else, the push to the other service takes tenths of a second, and mustn't miss the deadline.
+        // On a busy machine, the push to the other service takes tenths of a second. It mustn't miss the deadline.
         try await Self.run(["RELAY_EVENT_DEADLINE": "4s", "RELAY_RETRY_DELAY_MAX": "1s"]) { stack in
             let (stalled, other) = (try await Self.register(stack), try await Self.register(stack, "google"))
             try await stack.control.put(

@@ -108,14 +108,32 @@ class AccountTests(Accounting):
         self.arrive()
         self.assertEqual(self.differences(), [])
 
-    def test_unregistered_that_arrived_before_its_device_was_gone(self):
-        self.account.given_up(TOKEN)
-        self.answer("failed", reason="Unregistered")
+    def unregister(self, is_gone=True, attempts=1):
+        """A push that arrives, and is then refused because the device is gone."""
+        if is_gone:
+            self.account.given_up(TOKEN)
+        self.answer("failed", attempts=attempts, reason="Unregistered")
         self.arrive()
+
+    def test_unregistered_after_its_event_was_posted_again(self):
+        self.unregister(attempts=2)
         self.assertEqual(self.differences(), [])
 
-    def test_unregistered_that_arrived_although_its_device_stayed(self):
-        self.answer("failed", reason="Unregistered")
+    def test_unregistered_after_a_lost_response(self):
+        with self.account.fault("cuts"):
+            self.unregister()
+        self.assertEqual(self.differences(), [])
+
+    def test_unregistered_although_it_arrived_and_nothing_was_lost(self):
+        self.unregister()
+        self.assertDiffers("reported as failed")
+
+    def test_unregistered_although_its_device_stayed(self):
+        self.unregister(is_gone=False, attempts=2)
+        self.assertDiffers("reported as failed")
+
+    def test_refused_payload_of_a_notification_that_arrived(self):
+        self.answer("failed", attempts=2, reason="BadRequestPayload")
         self.arrive()
         self.assertDiffers("reported as failed")
 
@@ -278,10 +296,19 @@ class PartsTests(Accounting):
         self.push("ses_ask_1", "id-3")
         self.assertDiffers("rang again")
 
-    def test_acknowledged_after_its_event_was_posted_and_rang_twice(self):
+    def ring_twice(self, attempts):
+        """A question that rings a second time at once, with another apns-id."""
         self.ask(time.time() - 10, is_quiet=True)
+        self.account.repeated("ses_ask_1", attempts)
         self.push("ses_ask_1", "id-3", at=milliseconds() - 9_000)
+
+    def test_rang_twice_because_its_event_was_posted_again(self):
+        self.ring_twice(attempts=2)
         self.assertEqual(self.differences(), [])
+
+    def test_rang_twice_although_its_event_was_posted_once(self):
+        self.ring_twice(attempts=1)
+        self.assertDiffers("rang again")
 
     def test_not_acknowledged_and_rang_again(self):
         self.ask(1)

@@ -204,9 +204,11 @@ class Account:
         # In flight when the event's deadline passed, and not storable: its fate could not be known.
         if reason in ("QueueFull", "QueueUnavailable", "QueueUnconfirmed"):
             return True
-        # It arrived, its response was lost, and it was sent again after the device was gone.
-        if reason in ("DeviceRemoved", "Unregistered"):
+        if reason == "DeviceRemoved":
             return self.is_gone(device)
+        # It arrived, its response was lost, and it was sent again after the device was gone.
+        if reason == "Unregistered":
+            return self.is_gone(device) and self._may_be_sent_again(session, self.arrivals[session, device])
         # A relay sent an activity's end and was killed before it responded. When the event was posted again, the
         # simulator refused a second end, which APNs would accept and the device would drop.
         return (reason == "BadRequestPayload" and (session, device) in self.ends_of_activities
@@ -217,12 +219,16 @@ class Account:
             if len(times) < 2 or session.startswith(questions.SESSION):
                 continue
             self.counts["pushes that arrived again after a lost answer"] += len(times) - 1
-            posted_again = session in self.refusals or self.attempts.get(session, 1) > 1
-            if not posted_again and not self._answer_may_be_lost(min(times), max(times)):
+            if not self._may_be_sent_again(session, times):
                 self.differences.append(f"{session} {device}: arrived {len(times)} times, and no answer was lost: {times}")
         for session, device in self.arrivals:
             if session not in self.answers and not session.startswith(schedules.SESSION):
                 self.counts["pushes of events without an answer that arrived"] += 1
+
+    def _may_be_sent_again(self, session, times):
+        """Whether the event was posted again, or a response to one of its pushes may be lost."""
+        posted_again = session in self.refusals or self.attempts.get(session, 1) > 1
+        return posted_again or self._answer_may_be_lost(min(times), max(times))
 
     def _answer_may_be_lost(self, first, second):
         """Whether a fault that loses responses was between the two, or shortly before and not yet recovered from."""

@@ -73,10 +73,11 @@ class Questions(Part):
     def repetitions(self, session, question):
         """The apns-ids of its repeated pushes.
 
-        A relay that was killed before it responded has sent a first ring whose apns-ids nobody knows, so pushes that
-        arrived before the first repetition is due don't count.
+        If the event was posted again, a relay that was killed before it responded may have sent a first ring whose
+        apns-ids nobody knows, so pushes that arrived before the first repetition is due don't count.
         """
-        due = (question.asked + EVERY - 1) * 1000
+        posted_again = self.account.attempts.get(session, 1) > 1
+        due = (question.asked + EVERY - 1) * 1000 if posted_again else 0
         return {push for push, at in self.rings.get(session, {}).items() if push not in question.pushes and at >= due}
 
     def end(self, chance, is_over):
