@@ -233,6 +233,9 @@ private struct LimitedAccount: DatabaseUnderTest {
     private let administrator: String
     private let account: String
 
+    /// How long PostgreSQL waits for the end of a session.
+    private static let endMilliseconds = 20_000
+
     private static let tables = [
         "relay_schema", "secret_lock", "device_registration", "delivery_log", "event_receipt", "pending_push",
         "blocked_secret", "history_item", "agent_use", "schedule", "event_reply",
@@ -274,10 +277,13 @@ private struct LimitedAccount: DatabaseUnderTest {
         try server.run(
             "ALTER ROLE \(account) SET default_transaction_read_only = \(isReadOnly ? "on" : "off")",
             at: administrator)
-        // Only new sessions see the change. A primary that becomes a standby also ends the old ones.
+        // Only new sessions see the change. A primary that becomes a standby also ends the old ones. This waits for their
+        // end: a call that loses two connections, one after the other, fails for that reason.
         _ = try server.integer(
-            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = '\(account)'",
-            at: administrator)
+            """
+            SELECT count(pg_terminate_backend(pid, \(Self.endMilliseconds)))
+            FROM pg_stat_activity WHERE usename = '\(account)'
+            """, at: administrator)
     }
 
     func count(_ table: String) throws -> Int {

@@ -283,6 +283,18 @@ struct PoolStateTests {
                 == [.fail(1, Self.down)])
     }
 
+    @Test("A call whose connection was the last one learns why no other can be opened")
+    func againWhileDown() {
+        let readOnly = StorageError.readOnly(logDetail: "session is read-only")
+        var pool = Self.openPool(2)
+        _ = pool.add(1, deadline: .seconds(5), now: .zero)
+        _ = pool.add(2, deadline: .seconds(5), now: .zero)
+        #expect(pool.openFailed(slot: 1, error: readOnly, now: .zero, chance: 1) == [])
+        _ = pool.lost(slot: 0, now: .zero)
+        #expect(
+            pool.addAgain(1, deadline: .seconds(5), error: Self.down, now: .zero) == [.fail(1, readOnly)])
+    }
+
     @Test("Closing fails those who wait, closes what is idle and the rest as soon as it is free")
     func closes() {
         var pool = Self.openPool(3)

@@ -131,10 +131,14 @@ extension PoolState {
     }
 
     /// Requeues a call whose connection was lost, ahead of all others.
+    ///
+    /// - Parameter error: How the connection was lost, for a call that has no time left.
     package mutating func addAgain(
         _ call: CallID, deadline: Time, error: StorageError, now: Time
     ) -> [Action] {
-        guard !isClosed, !isDown, deadline > now else { return [.fail(call, error)] }
+        guard !isClosed, deadline > now else { return [.fail(call, error)] }
+        // Why connecting fails says more than how the last connection ended.
+        if let outage, isDown { return [.fail(call, outage.error)] }
         waiting.insert(Waiter(call: call, deadline: deadline), at: waiting.startIndex)
         return serve(now: now)
     }
