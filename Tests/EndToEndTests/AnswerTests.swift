@@ -186,7 +186,7 @@ struct AnswerTests {
             #expect(try stand.decisions() == ["claude-code Bash agent_gone"])
             let reply = try stand.sealed("once", for: first.id)
             #expect(try await stand.outcome(of: reply, to: first.id) == "too_late")
-            let limited = try await stand.starts("claude", HookInput.request(), timeout: 2)
+            let limited = try await stand.starts("claude", HookInput.request(), timeout: 7)
             let second = try await stand.asked(2)
             let ended = try await stand.ended(limited)
             #expect(ended.out.isEmpty && ended.status == 0, "\(ended)")
@@ -213,7 +213,8 @@ struct AnswerTests {
     @Test("a relay that answers too late gets the same request again, and phones see it once")
     func lateRelay() async throws {
         try await AgentStand.run { stand in
-            try await stand.stack.control.put("/limits", ["latency": "4s"])
+            // Longer than the hook's first request waits, and short enough for the second one to get the result.
+            try await stand.stack.control.put("/limits", ["latency": "3200ms"])
             let hook = try await stand.starts("claude", HookInput.request())
             let asked = try await stand.asked(1)
             let reply = try stand.sealed("once", for: asked.id)

@@ -150,8 +150,9 @@ struct ChainTests {
 
     @Test("events survive restarts of bridge and relay, and none arrives twice", arguments: [1, 2])
     func durability(generation: Int) async throws {
-        try await Chain.run(generation: generation) { chain in
-            let address = chain.stack.http.endpoint
+        let port = try ReservedPort()
+        let settings = ["PORT": String(port.number)]
+        try await Chain.run(generation: generation, relaySettings: settings) { chain in
             try await chain.stack.relay.stop()
             try await chain.does("session", ["id": "ses_1", "title": "Fix auth bug"])
             try await chain.does("begin", ["id": "ses_1"])
@@ -168,7 +169,7 @@ struct ChainTests {
             _ = try await chain.bridge.ended()
             // The run ends while no bridge is running.
             try await chain.does("end", ["id": "ses_2", "outcome": "completed"])
-            try await chain.stack.restartRelay(["PORT": String(address.port)])
+            try await chain.stack.restartRelay()
             try await chain.restartBridge()
             #expect(try await chain.titles(atLeast: 2).sorted() == ["Fix auth bug", "Later"])
             chain.bridge.signal(SIGKILL)
@@ -178,6 +179,7 @@ struct ChainTests {
             #expect(try await chain.titles(atLeast: 3).last == "Last ses_last")
             #expect(try await chain.titles(atLeast: 3).count == 3)
         }
+        withExtendedLifetime(port) {}
     }
 
     @Test("check and test explain the chain; hooks ring with and without a running bridge")

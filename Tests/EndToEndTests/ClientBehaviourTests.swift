@@ -4,21 +4,23 @@ import Network
 import Testing
 
 /// Clients that are slow, silent or hostile while the relay serves others.
-@Suite(.serialized, .timeLimit(.minutes(3)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct ClientBehaviourTests {
     static let idleConnections = 10_000
 
     @Test("10,000 idle connections and slow request heads don't prevent others from being served")
     func crowd() async throws {
         let settings = [
-            "RELAY_CONNECTIONS_PER_ADDRESS_MAX": "20000", "RELAY_HEAD_DEADLINE": "3s",
-            "RELAY_IDLE_TIMEOUT": "100s",
+            "RELAY_CONNECTIONS_PER_ADDRESS_MAX": "20000", "RELAY_HEAD_DEADLINE": "8s",
+            "RELAY_IDLE_TIMEOUT": "600s",
         ]
         try await Stack.run(settings) { stack in
             try await stack.register("a secret of the test", token(1))
             let crowd = try Program(
                 script: "crowd", [String(stack.http.endpoint.port), String(Self.idleConnections)])
-            _ = try await crowd.line("it holds its connections") { $0 == "held \(Self.idleConnections)" }
+            _ = try await crowd.line("it holds its connections", within: .seconds(120)) {
+                $0 == "held \(Self.idleConnections)"
+            }
             let dripping = try await HeldConnection(stack.http)
             await dripping.send("GET /health HTTP/1.1\r\nHo")
             let began = ContinuousClock.now
@@ -26,7 +28,8 @@ struct ClientBehaviourTests {
                 #expect(try await stack.event("a secret of the test").sent == 1)
                 await dripping.send("s")
             }
-            #expect(ContinuousClock.now - began < .seconds(10))
+            // If each waited for another connection's deadline, they would take minutes.
+            #expect(ContinuousClock.now - began < .seconds(30))
             let refused = await dripping.answer()
             #expect(refused.hasPrefix("HTTP/1.1 408 "), "\(refused)")
             #expect(refused.contains("request_timeout"))

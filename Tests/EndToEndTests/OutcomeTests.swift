@@ -177,16 +177,21 @@ struct OutcomeTests {
 
     @Test("A queued push is dropped with its device")
     func unregisteredMeanwhile() async throws {
-        try await Stack.run(["RELAY_RETRY_DELAY_MAX": "100ms"]) { stack in
+        let clock = try FakeClock()
+        let settings = ["RELAY_RETRY_DELAY_MAX": "100ms"].merging(clock.environment) { $1 }
+        try await Stack.run(settings) { stack in
             try await registered(stack)
             try await stack.register(Self.secret, token(2))
             try await stack.control.put(
-                "/rules", ["reason": "ServiceUnavailable", "retryAfter": 1, "count": 2])
+                "/rules", ["reason": "ServiceUnavailable", "retryAfter": 50, "count": 2])
             #expect(try await stack.event(Self.secret).queued == 2)
             var body = JSON.Object()
             body["secret"] = .string(Self.secret)
             body["deviceToken"] = .string(token(1))
             #expect(try await stack.http.post("/v1/device/unregister", body).status == 200)
+            // Only now are the pushes due. A larger step would count as a clock that was set.
+            try await stack.control.put("/limits", ["clockOffset": 58])
+            try clock.set(ahead: 58)
             _ = try await eventually {
                 try await stack.control.pushes(token: token(2))
             } until: {

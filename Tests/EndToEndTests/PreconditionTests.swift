@@ -98,6 +98,8 @@ struct PreconditionTests {
         if !isPostgres {
             try server.run(
                 "GRANT SELECT, INSERT, UPDATE, DELETE ON \(database).* TO \(account)", at: administrator)
+            // Another test makes the server read-only for a while.
+            try server.run("GRANT READ_ONLY ADMIN ON *.* TO \(account)", at: administrator)
         }
         let url = administrator[..<scheme.upperBound] + "\(name):hunter2" + administrator[at...]
         let changes = ["DATABASE_URL": String(url), "RELAY_DATABASE_START_DEADLINE": "0s"]

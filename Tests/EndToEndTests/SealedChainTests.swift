@@ -14,8 +14,9 @@ struct SealedChainTests {
         "the phone reads the text; relay, queue, database and logs never have it", arguments: [1, 2])
     func sealed(generation: Int) async throws {
         let key = PairingSecret()
-        try await Chain.run(generation: generation, key: key) { chain in
-            let address = chain.stack.http.endpoint
+        let port = try ReservedPort()
+        let settings = ["PORT": String(port.number)]
+        try await Chain.run(generation: generation, relaySettings: settings, key: key) { chain in
             try await chain.stack.relay.stop()
             let before = chain.stack.relay.output
             try await chain.does("session", ["id": "ses_1", "title": "Fix auth bug"])
@@ -27,8 +28,7 @@ struct SealedChainTests {
             #expect(queue.contains(#""sealed":"A"#))
             // This relay would keep readable text.
             try await chain.stack.restartRelay([
-                "PORT": String(address.port), "RELAY_LOG_LEVEL": "debug", "RELAY_HISTORY_DAYS": "1",
-                "RELAY_HISTORY_TEXT": "on",
+                "RELAY_LOG_LEVEL": "debug", "RELAY_HISTORY_DAYS": "1", "RELAY_HISTORY_TEXT": "on",
             ])
             #expect(try await chain.titles(atLeast: 1) == ["Session complete"])
 
@@ -50,6 +50,7 @@ struct SealedChainTests {
                 #expect(database.firstRange(of: Array(word.utf8)) == nil, "\(word)")
             }
         }
+        withExtendedLifetime(port) {}
     }
 
     @Test("a private session is sent as a hash: the same for all its events, in order")

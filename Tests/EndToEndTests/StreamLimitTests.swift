@@ -17,7 +17,12 @@ struct StreamLimitTests {
     @Test("Connections whose stream limit drops to 0 are replaced without a restart, and counted")
     func dropped() async throws {
         let flags = ["--streams", "1", "--latency", "50ms"]
-        try await Stack.run(["RELAY_LOOPS": "1", "APNS_CONNECTIONS_MAX": "8"], simulator: flags) { stack in
+        // The connections are replaced after three seconds, and all pushes must then be sent in time.
+        let settings = [
+            "RELAY_LOOPS": "1", "APNS_CONNECTIONS_MAX": "8", "APNS_PUSH_TIMEOUT": "30s",
+            "RELAY_EVENT_DEADLINE": "25s",
+        ]
+        try await Stack.run(settings, simulator: flags) { stack in
             for number in 0..<20 { try await stack.register(Self.secret, token(number)) }
             // One push at a time per connection, until the maximum number of connections is open.
             _ = try await eventually {

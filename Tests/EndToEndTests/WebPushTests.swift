@@ -35,6 +35,20 @@ struct WebPushTests {
         return try answer.json()["pushes"]?.array ?? []
     }
 
+    /// Waits until a push service has taken a push to a subscription, and returns all that it has taken.
+    private static func taken(_ stack: Stack, to subscription: String) async throws -> [JSON.Value] {
+        var next = 0
+        return try await eventually {
+            // The simulator answers when there is another push, so the test seldom asks.
+            let answer = try await stack.control.http.get(
+                "/pushes?subscription=\(subscription)&since=\(next)&wait=10")
+            next = try answer.json()["next"]?.int ?? next
+            return try await pushes(stack, to: subscription).filter { $0["status"]?.int == 201 }
+        } until: {
+            !$0.isEmpty
+        }
+    }
+
     @Test(
         "Every vendor's strict service takes what the relay sends, and the browser reads it",
         arguments: vendors)
@@ -90,12 +104,10 @@ struct WebPushTests {
             #expect(try await stack.event(Self.secret, ["title": "Survives"]).queued == 1)
             stack.relay.signal(SIGKILL)
             #expect(try await stack.relay.ended() == -SIGKILL)
-            let seen = try await stack.control.http.get("/pushes").json()["next"]?.int ?? 0
             try await stack.control.put("/rules", ["rules": []])
             try await stack.restartRelay()
             #expect(try await stack.http.get("/v1/webpush/key").json()["keyID"] == key)
-            _ = try await stack.control.http.get("/pushes?subscription=\(browser)&since=\(seen)&wait=30")
-            let pushes = try await Self.pushes(stack, to: browser).filter { $0["status"]?.int == 201 }
+            let pushes = try await Self.taken(stack, to: browser)
             #expect(pushes.map { $0["payload"]?["notification"]?["title"]?.string } == ["Survives"])
         }
     }
@@ -110,9 +122,7 @@ struct WebPushTests {
             let result = try await stack.event(Self.secret, ["title": "Late"])
             #expect(result.sent == 1 && result.queued == 1, "\(result)")
             #expect(try await Self.pushes(stack, to: other).count == 1)
-            let seen = try await stack.control.http.get("/pushes").json()["next"]?.int ?? 0
-            _ = try await stack.control.http.get("/pushes?subscription=\(stalled)&since=\(seen)&wait=30")
-            let pushes = try await Self.pushes(stack, to: stalled).filter { $0["status"]?.int == 201 }
+            let pushes = try await Self.taken(stack, to: stalled)
             #expect(pushes.map { $0["payload"]?["notification"]?["title"]?.string } == ["Late"])
         }
     }

@@ -11,18 +11,17 @@ final class CheckStand: Sendable {
     let apns: SimulatedAPNs
     /// The relay's settings.
     let environment: [String: String]
+    private let port: ReservedPort
 
     private init(_ flags: [String]) async throws {
         directory = try TemporaryDirectory()
         loop = EventLoop(label: "check")
         // Like Apple's APNs, it doesn't know tokens that nobody registered.
         apns = try await SimulatedAPNs(in: directory, ["--unknown-tokens", "reject"] + flags, on: loop)
-        // A port on which nothing listens any more.
-        let free = try await FakeServer(on: loop)
-        await free.close()
+        port = try ReservedPort()
         environment = [
-            "PORT": String(free.port), "RELAY_ADMIN_LISTEN": "127.0.0.1:0",
-            "DATABASE_URL": "sqlite:" + directory.file("relay.db"), "APNS_CONNECT_TIMEOUT": "3s",
+            "PORT": String(port.number), "RELAY_ADMIN_LISTEN": "127.0.0.1:0",
+            "DATABASE_URL": "sqlite:" + directory.file("relay.db"), "APNS_CONNECT_TIMEOUT": "10s",
             "RELAY_DATABASE_TIMEOUT": "5s",
         ].merging(apns.environment) { $1 }
     }
@@ -128,11 +127,6 @@ final class FakeServer: Sendable {
                 try Listener(address, on: loop, options: options) { _ in Answerer(answer) }, on: loop)
         }
         port = await loop.run { [listener] _ in listener.value.localAddress.port }
-    }
-
-    /// Stops listening.
-    func close() async {
-        await listener.loop.run { [listener] _ in listener.value.close() }
     }
 
     private final class Answerer: ChannelHandler {

@@ -5,7 +5,7 @@ import Network
 
 /// A program of this package running as a separate process, with its output.
 final class Program: Sendable {
-    /// How long a program may take to print an awaited line, or to exit.
+    /// How long a program may usually take to print an awaited line, or to exit.
     static let deadline = Duration.seconds(30)
 
     struct Failure: Error, CustomStringConvertible {
@@ -135,8 +135,13 @@ final class Program: Sendable {
     }
 
     /// Waits for a line that `matches` and returns it.
-    func line(_ what: String, where matches: @escaping @Sendable (String) -> Bool) async throws -> String {
-        let found = await wait { lines, status in status != nil || lines.contains(where: matches) }
+    func line(
+        _ what: String, within limit: Duration = Program.deadline,
+        where matches: @escaping @Sendable (String) -> Bool
+    ) async throws -> String {
+        let found = await wait(within: limit) { lines, status in
+            status != nil || lines.contains(where: matches)
+        }
         if let line = lines.first(where: matches) { return line }
         throw Failure(
             description: "\(name) \(found ? "ended" : "did not say") before \(what); it printed:\n\(output)")
@@ -183,7 +188,10 @@ final class Program: Sendable {
         for waiter in ready { waiter.resume.resume(returning: true) }
     }
 
-    private func wait(until isDone: @escaping @Sendable ([String], Int32?) -> Bool) async -> Bool {
+    private func wait(
+        within limit: Duration = Program.deadline,
+        until isDone: @escaping @Sendable ([String], Int32?) -> Bool
+    ) async -> Bool {
         let timer = Lock<Task<Void, Never>?>(nil)
         let done = await withCheckedContinuation { continuation in
             let number = state.withLock { state -> Int? in
@@ -194,7 +202,7 @@ final class Program: Sendable {
             }
             guard let number else { return continuation.resume(returning: true) }
             let task = Task { [weak self] in
-                try? await Task.sleep(for: Self.deadline)
+                try? await Task.sleep(for: limit)
                 guard !Task.isCancelled else { return }
                 let waiter = self?.state.withLock { $0.waiters.removeValue(forKey: number) }
                 waiter?.resume.resume(returning: false)

@@ -12,13 +12,17 @@ import subprocess
 import sys
 
 call, command = json.loads(sys.argv[1]), sys.argv[2:]
-hook = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+# The hook waits only a second for its input, so all of it is in the pipe before the hook starts.
+reading, writing = os.pipe()
+os.write(writing, json.dumps(call["input"]).encode())
+os.close(writing)
+hook = subprocess.Popen(command, stdin=reading, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
 signal.signal(signal.SIGTERM, lambda *_: hook.send_signal(signal.SIGTERM))
 signal.signal(signal.SIGUSR1, lambda *_: os._exit(0))
 print("started", flush=True)
 late = False
 try:
-    out, errors = hook.communicate(json.dumps(call["input"]).encode(), timeout=call.get("timeout", 600))
+    out, errors = hook.communicate(timeout=call.get("timeout", 600))
 except subprocess.TimeoutExpired:
     late = True
     hook.send_signal(signal.SIGTERM)
