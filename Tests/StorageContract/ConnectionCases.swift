@@ -7,10 +7,13 @@ extension ServerCase {
     static let idleness: [ServerCase] = [
         ServerCase("no call fails because the network dropped idle connections") {
             database, proxy async throws in
-            var options = ServerOptions()
+            var options = ServerOptions.patient
             options.connectionsMax = 8
             // Every call checks its connection, as if it came after a pause.
             options.checkAfterIdle = .zero
+            // Eight checks, one after another, would take longer than a call may.
+            options.checkTimeout = .seconds(2)
+            options.callTimeout = .seconds(15)
             let storage = try await database.open(options, through: proxy.port)
             try await fill(storage, proxy)
             proxy.forget()
@@ -25,7 +28,7 @@ extension ServerCase {
 
         ServerCase("the kernel probes idle connections before networks drop them") {
             database, proxy async throws in
-            let storage = try await database.open(ServerOptions(), through: proxy.port)
+            let storage = try await database.open(.patient, through: proxy.port)
             try await storage.ping()
             let deadline = ContinuousClock.now + .seconds(10)
             var timer = try keepAliveTimer(to: proxy.port)
@@ -69,9 +72,8 @@ extension ServerCase {
     static let crowds: [ServerCase] = [
         ServerCase("a pool works within the account's connection limit") {
             database, _ async throws in
-            var options = ServerOptions()
+            var options = ServerOptions.patient
             options.connectionsMax = 6
-            options.callTimeout = .seconds(30)
             let storage = try await database.open(options, connectionsMax: 2)
             let key = Samples.key("secret")
             let errors = try await concurrently(60) { index in
@@ -89,12 +91,12 @@ extension ServerCase {
             "a call without a connection fails with the reason, and the next one gets the first free connection"
         ) {
             database, _ async throws in
-            var options = ServerOptions()
+            var options = ServerOptions.patient
             options.connectionsMax = 1
-            options.callTimeout = .seconds(30)
             let first = try await database.open(options, connectionsMax: 1)
             var hasty = options
-            hasty.callTimeout = .seconds(3)
+            // The server must refuse a connection in half of this time.
+            hasty.callTimeout = .seconds(10)
             let error = await failure { _ = try await database.open(hasty, connectionsMax: 1) }
             guard case .crowded = error else {
                 Issue.record("got \(String(describing: error))")

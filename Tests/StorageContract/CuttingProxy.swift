@@ -38,7 +38,9 @@ package final class CuttingProxy: @unchecked Sendable {
     /// The port on which the proxy listens on 127.0.0.1.
     package let port: UInt16
     private let serverPort: UInt16
-    private var listener: Int32
+    /// Bound as long as the proxy exists, so that nobody else gets the port while the proxy refuses connections.
+    private let listener: Int32
+    private var isListening = true
     private var pairs: [Pair] = []
     /// Connections that stay open but are never looked at again.
     private var forgotten: [Pair] = []
@@ -48,7 +50,7 @@ package final class CuttingProxy: @unchecked Sendable {
     /// Starts a proxy in front of a server on 127.0.0.1.
     package init(before serverPort: UInt16) throws {
         self.serverPort = serverPort
-        (listener, port) = try Self.listen(on: 0)
+        (listener, port) = try Self.listen()
         var ends: [Int32] = [0, 0]
         guard pipe2(&ends, O_CLOEXEC | O_NONBLOCK) == 0 else { throw ProxyError(call: "pipe2", code: errno) }
         wakeUp = (ends[0], ends[1])
@@ -130,7 +132,7 @@ extension CuttingProxy {
     private func run() {
         while true {
             var descriptors = [pollfd(fd: wakeUp.read, events: Int16(POLLIN), revents: 0)]
-            descriptors.append(pollfd(fd: listener, events: Int16(POLLIN), revents: 0))
+            descriptors.append(pollfd(fd: isListening ? listener : -1, events: Int16(POLLIN), revents: 0))
             let mode = orders.withLock(\.mode)
             for pair in pairs where mode != .hold {
                 descriptors.append(pollfd(fd: pair.client, events: Int16(POLLIN), revents: 0))
@@ -165,10 +167,13 @@ extension CuttingProxy {
         }
         if isEnded || mode == .refuse {
             closeAll()
-        } else if listener < 0 {
-            listener = (try? Self.listen(on: port).0) ?? -1
+        } else if !isListening {
+            let status = Glibc.listen(listener, 64)
+            precondition(status == 0, "the proxy's port can't be used again: error \(errno)")
+            isListening = true
         }
         if isEnded {
+            Glibc.close(listener)
             Glibc.close(wakeUp.read)
             Glibc.close(wakeUp.write)
         }
@@ -180,8 +185,10 @@ extension CuttingProxy {
         pairs += forgotten
         forgotten = []
         for pair in pairs { close(pair) }
-        if listener >= 0 { Glibc.close(listener) }
-        listener = -1
+        guard isListening else { return }
+        // New connections are refused until the next `listen`.
+        _ = shutdown(listener, Int32(SHUT_RDWR))
+        isListening = false
     }
 
     private func acceptClient() {
@@ -255,21 +262,30 @@ extension CuttingProxy {
         return address
     }
 
-    private static func listen(on port: UInt16) throws -> (Int32, UInt16) {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    /// Listens on a free port, which the socket keeps when it is shut down.
+    private static func listen() throws -> (Int32, UInt16) {
+        // The kernel chooses the port for another socket: only one that asks for a port by its number keeps it.
+        let (finder, port) = try bind(to: 0)
+        defer { Glibc.close(finder) }
+        let (listener, _) = try bind(to: port)
+        guard Glibc.listen(listener, 64) == 0 else { throw ProxyError(call: "listen", code: errno) }
+        return (listener, port)
+    }
+
+    private static func bind(to port: UInt16) throws -> (Int32, UInt16) {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var yes: Int32 = 1
-        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        // Also lets two sockets have the same port as long as neither listens.
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         var address = loopback(port)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let status = withUnsafeMutablePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                guard relay_bind(listener, $0, length) == 0, Glibc.listen(listener, 64) == 0 else {
-                    return errno
-                }
-                return relay_getsockname(listener, $0, &length)
+                guard relay_bind(descriptor, $0, length) == 0 else { return errno }
+                return relay_getsockname(descriptor, $0, &length)
             }
         }
-        guard status == 0 else { throw ProxyError(call: "listen", code: status) }
-        return (listener, UInt16(bigEndian: address.sin_port))
+        guard status == 0 else { throw ProxyError(call: "bind", code: status) }
+        return (descriptor, UInt16(bigEndian: address.sin_port))
     }
 }

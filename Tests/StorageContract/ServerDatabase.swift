@@ -43,7 +43,24 @@ extension ServerDatabase {
     package var allowsSeveralWriters: Bool { true }
 
     /// Opens the database with the given options, through another port if given.
+    ///
+    /// Tries again for half a minute: on a machine that is busy with other tests, connecting may take longer than the
+    /// short limits of some cases allow.
     package func open(
+        _ options: ServerOptions, through port: UInt16? = nil
+    ) async throws -> any PooledStorage {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while true {
+            do {
+                return try await openOnce(options, through: port)
+            } catch let error as StorageError where error.isTransient && ContinuousClock.now < deadline {
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+    }
+
+    /// Makes one attempt to open the database with the given options, through another port if given.
+    package func openOnce(
         _ options: ServerOptions, through port: UInt16? = nil
     ) async throws -> any PooledStorage {
         let place = try port.map { try location(port: $0) } ?? location
@@ -70,7 +87,7 @@ extension ServerDatabase {
 
     /// Opens the database like a command that must not change anything.
     package func openReadOnly() async throws(StorageError) -> any Storage {
-        var options = ServerOptions()
+        var options = ServerOptions.patient
         options.access = .readOnly
         return try await ServerStorage<Connection>.open(location, options: options)
     }

@@ -27,7 +27,7 @@ struct GaleraTests {
     func nodeLost() async throws {
         let name = "relay_\(UInt32.random(in: .min ... .max))"
         let administrator = try MySQLConnection.open(
-            try GaleraCluster.location(database: "mysql"), options: ServerOptions())
+            try GaleraCluster.location(database: "mysql"), options: .patient)
         administrator.deadline = .now + .seconds(30)
         try administrator.run("CREATE DATABASE \(name)")
         let location = try GaleraCluster.location(database: name)
@@ -58,7 +58,7 @@ struct GaleraTests {
         #expect(answered.contains { $0.at < lost })
         #expect(answered.contains { $0.at > lost })
 
-        let again = try await MySQLStorage.open(location)
+        let again = try await MySQLStorage.open(location, options: .patient)
         var missing = 0
         for attempt in answered {
             let tokens = try await again.devices(of: Self.key(attempt.index)).map(\.token)
@@ -78,7 +78,7 @@ struct GaleraTests {
         let name = "relay_\(UInt32.random(in: .min ... .max))"
         let nodes = try hosts.map { host in
             let connection = try MySQLConnection.open(
-                try GaleraCluster.location(database: "mysql", host: host), options: ServerOptions())
+                try GaleraCluster.location(database: "mysql", host: host), options: .patient)
             connection.deadline = .now + .seconds(30)
             return connection
         }
@@ -101,11 +101,11 @@ struct GaleraTests {
         // The nodes have no certificates; the node to be killed is not the last one.
         let port = try #require(location.hosts.last).port
         let url = "mysql://\(location.user):\(password)@127.0.0.1:\(port)/mysql"
-        let plain = try MySQLConnection.open(try MySQLLocation(url: url), options: ServerOptions())
+        let plain = try MySQLConnection.open(try MySQLLocation(url: url), options: .patient)
         #expect(plain.isUsable)
         let failure = #expect(throws: SQLFailure.self) {
             let strict = try MySQLLocation(url: "\(url)?ssl-mode=\(mode)")
-            _ = try MySQLConnection.open(strict, options: ServerOptions())
+            _ = try MySQLConnection.open(strict, options: .patient)
         }
         guard case .refused = failure?.error else {
             Issue.record("got \(String(describing: failure))")

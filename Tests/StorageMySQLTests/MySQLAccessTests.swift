@@ -101,7 +101,7 @@ struct MySQLAccessTests {
 
     @Test("a session for reading changes nothing")
     func readOnly() throws {
-        var options = ServerOptions()
+        var options = ServerOptions.patient
         options.access = .readOnly
         let connection = try MySQLServer.connect(server: options)
         let error = #expect(throws: SQLFailure.self) {
@@ -118,7 +118,7 @@ struct MySQLAccessTests {
         let silent = try SilentServer()
         var options = ServerOptions()
         // Also enough for the responding server, which may be slow on a busy machine.
-        options.connectTimeout = .seconds(4)
+        options.connectTimeout = .seconds(8)
         for first in ["127.0.0.1:\(silent.port)", "127.0.0.1:1", "[::1]:1", "no-such-host.invalid"] {
             let connection = try MySQLServer.connect(host: "\(first),127.0.0.1", server: options)
             #expect(try connection.integer("SELECT 1") == 1)
@@ -140,7 +140,7 @@ struct MySQLAccessTests {
             #expect(error?.mayBeDone == false)
             #expect(error?.error.isTransient == true)
             #expect(error?.error.logDetail.contains("hunter2") == false)
-            #expect(ContinuousClock.now - began < .seconds(5))
+            #expect(ContinuousClock.now - began < .seconds(30))
         }
     }
 }

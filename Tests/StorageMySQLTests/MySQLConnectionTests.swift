@@ -137,7 +137,7 @@ struct MySQLConnectionTests {
 
     @Test("the server itself gives up a statement after the call's time")
     func statementTimeout() throws {
-        var options = ServerOptions()
+        var options = ServerOptions.patient
         options.callTimeout = .seconds(1)
         let connection = try MySQLServer.connect(server: options)
         let error = #expect(throws: SQLFailure.self) {

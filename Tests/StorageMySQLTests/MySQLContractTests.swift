@@ -62,7 +62,7 @@ struct NewestMySQLTests {
             return
         }
         #expect(detail.contains("binlog_format=MIXED") && detail.contains("SESSION_VARIABLES_ADMIN"))
-        var reading = ServerOptions()
+        var reading = ServerOptions.patient
         reading.access = .readOnly
         _ = try MySQLServer.connect(account: "\(name):password", server: reading, on: .mysql97)
         try MySQLServer.allowLoggingRows(name, on: .mysql97)

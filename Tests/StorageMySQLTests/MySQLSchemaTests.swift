@@ -10,8 +10,8 @@ struct MySQLSchemaTests {
         "a migration that stops after any statement is finished by the next one", arguments: [false, true])
     func interrupted(adopting: Bool) async throws {
         let (pending, uninterrupted) = try await Self.withDatabase(adopting) { database in
-            let pending = try await MySQLStorage.pendingSteps(at: database.location)
-            await (try await MySQLStorage.open(database.location)).close()
+            let pending = try await MySQLStorage.pendingSteps(at: database.location, options: .patient)
+            await (try await MySQLStorage.open(database.location, options: .patient)).close()
             return (pending, try Self.definitions(in: database))
         }
         var done: [String] = []
@@ -28,7 +28,7 @@ struct MySQLSchemaTests {
     @Test("OpenCode's tables are adopted although an earlier attempt began without them")
     func appearingTables() async throws {
         let uninterrupted = try await Self.withDatabase(true) { database in
-            await (try await MySQLStorage.open(database.location)).close()
+            await (try await MySQLStorage.open(database.location, options: .patient)).close()
             return try Self.definitions(in: database)
         }
         try await finish([MySQLConnection.schema.writer.createVersionTable], true, uninterrupted)
@@ -42,7 +42,7 @@ struct MySQLSchemaTests {
         ])
     func texts(change: String) async throws {
         try await Self.withDatabase(false) { database in
-            let storage = try await MySQLStorage.open(database.location)
+            let storage = try await MySQLStorage.open(database.location, options: .patient)
             try await storage.tryWriting(id: Samples.id(), at: Samples.time)
             try database.connect().run(change)
             let error = await #expect(throws: StorageError.self) {
@@ -52,9 +52,9 @@ struct MySQLSchemaTests {
                 Issue.record("got \(String(describing: error))")
                 return await storage.close()
             }
-            let found = try await MySQLStorage.inspection(at: database.location, id: Samples.id()) {
-                Samples.time
-            }
+            let found = try await MySQLStorage.inspection(
+                at: database.location, options: .patient, id: Samples.id()
+            ) { Samples.time }
             #expect(found.write == .failed(try #require(error)))
             await storage.close()
         }
@@ -67,7 +67,7 @@ struct MySQLSchemaTests {
         try administrator.run("CREATE DATABASE `\(name)`")
         defer { try? administrator.run("DROP DATABASE `\(name)`") }
         let location = try MySQLLocation(url: try MySQLServer.url(database: name, on: server))
-        let storage = try await MySQLStorage.open(location)
+        let storage = try await MySQLStorage.open(location, options: .patient)
         #expect(try await storage.schemaVersion() == SchemaStep.current)
         await storage.close()
     }
@@ -84,7 +84,7 @@ struct MySQLSchemaTests {
                     try #require(error.kind == .alreadyExists)
                 }
             }
-            let storage = try await MySQLStorage.open(database.location)
+            let storage = try await MySQLStorage.open(database.location, options: .patient)
             #expect(try await storage.schemaVersion() == SchemaStep.current)
             let definitions = try Self.definitions(in: database)
             #expect(definitions == uninterrupted, "after \(statements.count) statements")

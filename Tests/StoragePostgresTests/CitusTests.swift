@@ -21,7 +21,7 @@ struct CitusTests {
         let database = try PostgresDatabase(query: query)
         defer { try? PostgresServer.administer("DROP DATABASE \(database.name) WITH (FORCE)") }
         let server = ShardedServer(database.location)
-        let storage = try await ServerStorage<ShardedConnection>.open(server)
+        let storage = try await ServerStorage<ShardedConnection>.open(server, options: .patient)
         let result: Swift.Result<Result, any Error>
         do {
             result = .success(try await body(storage, server))
@@ -186,7 +186,7 @@ struct CitusTests {
         defer { try? PostgresServer.administer("DROP DATABASE \(database.name) WITH (FORCE)") }
         let proxy = try CuttingProxy(before: database.port)
         defer { proxy.end() }
-        var options = ServerOptions()
+        var options = ServerOptions.patient
         options.connectionsMax = 1
         options.sharedStatementsMax = 1
         let storage = try await database.open(options, through: proxy.port)

@@ -75,7 +75,7 @@ private struct PooledDatabase: ClearableDatabase {
     }
 
     func openReadOnly() async throws(StorageError) -> any Storage {
-        var options = ServerOptions()
+        var options = ServerOptions.patient
         options.access = .readOnly
         return try await PostgresStorage.open(location, options: options)
     }

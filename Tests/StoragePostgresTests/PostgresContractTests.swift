@@ -1,5 +1,7 @@
 import OwnThread
+import Storage
 import StorageContract
+import StoragePostgres
 import Testing
 
 private let plain = DatabaseShelf { try PostgresDatabase() }
@@ -51,5 +53,15 @@ struct NewestPostgresTests {
     @Test("keeps the contract when the server or the network fails", arguments: ServerCase.all)
     func faults(_ contract: ServerCase) async throws {
         try await contract.run(on: PostgresDatabase(on: .postgres18))
+    }
+
+    @Test("whose database limits transactions and waits for locks doesn't limit the relay's")
+    func limits() async throws {
+        let database = try PostgresDatabase(isOdd: true, on: .postgres18)
+        let connection = try database.connect()
+        for name in ["transaction_timeout", "lock_timeout"] {
+            #expect(try connection.texts("SELECT current_setting('\(name)')") == ["0"], "\(name)")
+        }
+        await database.destroy()
     }
 }

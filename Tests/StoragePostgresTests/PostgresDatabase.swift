@@ -91,7 +91,8 @@ struct PostgresDatabase: ServerDatabase {
             var settings = Self.oddSettings
             // Behind a pooler only an administrator can set these.
             if query.isEmpty { settings.append("lock_timeout = '1ms'") }
-            if server.url == PostgresServer.postgres18.url { settings.append("transaction_timeout = '1s'") }
+            // Long enough for a session's start, which it limits too.
+            if server.url == PostgresServer.postgres18.url { settings.append("transaction_timeout = '30s'") }
             for setting in settings {
                 try PostgresServer.administer("ALTER DATABASE \(name) SET \(setting)", on: server)
             }
@@ -120,7 +121,7 @@ struct PostgresDatabase: ServerDatabase {
     func countSessions() throws -> Int {
         let sql = """
             SELECT count(*) FROM pg_stat_activity
-            WHERE datname = current_database() AND pid <> pg_backend_pid()
+            WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
             """
         return Int(try connect().integer(sql) ?? -1)
     }

@@ -30,14 +30,13 @@ struct PostgresServerTests {
     func deadlock() async throws {
         try await withDatabase { database in
             // A session that has waited this long looks for a deadlock and gives up: the storage, never the test.
-            try PostgresServer.administer("ALTER DATABASE \(database.name) SET deadlock_timeout = '2s'")
-            var options = ServerOptions()
-            options.callTimeout = .seconds(25)
-            let storage = try await database.open(options)
+            try PostgresServer.administer("ALTER DATABASE \(database.name) SET deadlock_timeout = '6s'")
+            let storage = try await database.open(.patient)
             let key = Samples.key("secret")
             _ = try await storage.register(Samples.registration("aa"), under: key, deviceLimit: 9)
             let other = try database.connect()
-            try other.run("SET deadlock_timeout = '60s'")
+            other.deadline = .now + .seconds(60)
+            try other.run("SET deadlock_timeout = '120s'")
             try other.run("BEGIN")
             _ = try other.execute(
                 """
@@ -48,7 +47,8 @@ struct PostgresServerTests {
             // The registration takes its secret's lock and then waits for the test's row.
             async let result = storage.register(Samples.registration("bb"), under: key, deviceLimit: 9)
             let began = ContinuousClock.now
-            let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+            let waiting =
+                "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
             while try other.integer(waiting) == 0, ContinuousClock.now - began < .seconds(20) {
                 try await Task.sleep(for: .milliseconds(5))
             }
@@ -71,7 +71,7 @@ struct PostgresServerTests {
             "postgres://relay:wrong" + url[at...], try PostgresServer.url(database: "relay_is_not_here"),
         ] {
             let error = await #expect(throws: StorageError.self) {
-                _ = try await PostgresStorage.open(try PostgresLocation(url: wrong))
+                _ = try await PostgresStorage.open(try PostgresLocation(url: wrong), options: .patient)
             }
             guard case .refused = error else {
                 Issue.record("got \(String(describing: error))")
@@ -88,9 +88,9 @@ struct PostgresServerTests {
             try PostgresServer.administer("ALTER DATABASE \(database.name) SET search_path = \(path)")
             let opening = await #expect(throws: StorageError.self) { _ = try await database.open() }
             let checking = await #expect(throws: StorageError.self) {
-                _ = try await PostgresStorage.inspection(at: database.location, id: Samples.id()) {
-                    Samples.time
-                }
+                _ = try await PostgresStorage.inspection(
+                    at: database.location, options: .patient, id: Samples.id()
+                ) { Samples.time }
             }
             for error in [opening, checking] {
                 guard case .unsuitable(let detail) = error else {
@@ -112,7 +112,7 @@ struct PostgresServerTests {
                 guard let location = try? PostgresLocation(url: url ?? "") else {
                     throw .internalFault(logDetail: "the URL")
                 }
-                let storage = try await PostgresStorage.open(location)
+                let storage = try await PostgresStorage.open(location, options: .patient)
                 await storage.close()
             }
             let ca = "sslrootcert=\(directory)/ca.pem"
@@ -143,7 +143,7 @@ struct PostgresServerTests {
             let url = try PostgresServer.url(
                 database: database.name, query: "?target_session_attrs=read-write"
             ).replacing(good, with: "127.0.0.1:\(proxy.port),\(good)")
-            let storage = try await PostgresStorage.open(try PostgresLocation(url: url))
+            let storage = try await PostgresStorage.open(try PostgresLocation(url: url), options: .patient)
             try await storage.ping()
             await storage.close()
             proxy.end()

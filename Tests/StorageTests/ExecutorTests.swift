@@ -71,6 +71,9 @@ struct ExecutorTests {
         _ = await (first, second)
         await executor.shutdown()
         #expect(count.withLock { $0 } == 1_000)
+        // The kernel lists a thread until shortly after it was joined.
+        let deadline = ContinuousClock.now + .seconds(30)
+        while threadNames().contains("test.drains"), ContinuousClock.now < deadline { await Task.yield() }
         #expect(!threadNames().contains("test.drains"))
     }
 

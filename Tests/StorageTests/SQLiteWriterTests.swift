@@ -83,6 +83,7 @@ struct SQLiteWriterTests {
         try await withDatabase { database in
             var options = SQLiteDatabase.impatient
             options.checkpointPages = .max
+            options.busyTimeoutMilliseconds = 60_000
             let storage = try await database.open(options)
             let before = try commits(in: database.path + "-wal")
             // Nobody can commit while this connection holds the write lock, so the calls pile up.

@@ -88,12 +88,10 @@ struct TransferPlace: Sendable {
     func open() async throws -> any Storage {
         var file = SQLiteOptions()
         file.writerLockTimeoutMilliseconds = 0
-        var server = ServerOptions()
-        server.callTimeout = .seconds(30)
         return switch engine.driver {
         case .sqlite: try await SQLiteStorage.open(try SQLiteLocation(url: url), options: file)
-        case .postgres: try await PostgresStorage.open(try PostgresLocation(url: url), options: server)
-        case .mysql: try await MySQLStorage.open(try MySQLLocation(url: url), options: server)
+        case .postgres: try await PostgresStorage.open(try PostgresLocation(url: url), options: .patient)
+        case .mysql: try await MySQLStorage.open(try MySQLLocation(url: url), options: .patient)
         }
     }
 
@@ -105,11 +103,13 @@ struct TransferPlace: Sendable {
             _ = try await SQLiteStorage.inspection(
                 at: try SQLiteLocation(url: url), id: id, now: Samples.time)
         case .postgres:
-            _ = try await PostgresStorage.inspection(at: try PostgresLocation(url: url), id: id) {
-                Samples.time
-            }
+            _ = try await PostgresStorage.inspection(
+                at: try PostgresLocation(url: url), options: .patient, id: id
+            ) { Samples.time }
         case .mysql:
-            _ = try await MySQLStorage.inspection(at: try MySQLLocation(url: url), id: id) { Samples.time }
+            _ = try await MySQLStorage.inspection(
+                at: try MySQLLocation(url: url), options: .patient, id: id
+            ) { Samples.time }
         }
     }
 
@@ -159,12 +159,12 @@ struct TransferPlace: Sendable {
         case .postgres:
             let url = try #require(engine.administratorURL)
             let connection = try PostgresConnection.open(
-                try PostgresLocation(url: url), options: ServerOptions())
+                try PostgresLocation(url: url), options: .patient)
             connection.deadline = .now + .seconds(30)
             try connection.run(statement)
         case .mysql:
             let url = try #require(engine.administratorURL)
-            let connection = try MySQLConnection.open(try MySQLLocation(url: url), options: ServerOptions())
+            let connection = try MySQLConnection.open(try MySQLLocation(url: url), options: .patient)
             connection.deadline = .now + .seconds(30)
             try connection.run(statement)
         }
