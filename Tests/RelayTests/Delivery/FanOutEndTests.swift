@@ -171,6 +171,7 @@ struct FanOutEndTests {
     func confirmedLater() async throws {
         var options = Self.options()
         options.queue.pause = { _ in await Task.yield() }
+        options.queue.confirmTime = .seconds(60)
         try await RelayFixture.with(options) { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
             await relay.loop.run { _ in

@@ -1,4 +1,5 @@
 import APNs
+import Dispatch
 import JSON
 import Network
 import Programs
@@ -125,17 +126,24 @@ struct LogTests {
     @Test("What comes while too much waits is dropped, and the log says how much")
     func bounded() async throws {
         let written = Lock<[UInt8]>([])
-        let gate = Lock<Bool>(false)
+        let release = DispatchSemaphore(value: 0)
         let log = Log(
             level: .debug, formatter: LogFormatter(format: .json), clock: WallClock { 0 }, capacity: 3
         ) { bytes in
-            written.withLock { $0 += bytes }
-            gate.withLock { $0 = true }
+            let isFirst = written.withLock { written in
+                defer { written += bytes }
+                return written.isEmpty
+            }
+            if isFirst { release.wait() }
         }
+        // Keeps the log's thread busy, so that it writes nothing between the calls below.
+        log(.info, "first")
+        #expect(await eventually { !written.withLock(\.isEmpty) })
         for _ in 0..<10 { log(.info, "x") }
+        release.signal()
         await log.close()
         let lines = String(decoding: written.withLock { $0 }, as: UTF8.self).split(separator: "\n")
-        #expect(lines.count == 4)
+        #expect(lines.count == 5)
         #expect(lines.last?.contains(#""event":"log.dropped","dropped":7"#) == true)
     }
 

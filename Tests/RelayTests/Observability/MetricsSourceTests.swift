@@ -14,9 +14,13 @@ struct MetricsSourceTests {
             LoopBound(LoopClients { _, _ in fatalError("nothing is sent") }, on: loop)
         }
         let shared = await relay.onLoop { $0.services.shared }
-        return MetricsSource(
+        var source = MetricsSource(
             loops: [MetricsSource.Loop(services: relay.services, clients: clients)], shared: shared,
             ledger: ledger, connectionsMax: 1, tls: nil, database: "fake")
+        // The machine may be slow; tests of the deadlines set shorter ones.
+        source.reportDeadline = .seconds(60)
+        source.readinessDeadline = .seconds(60)
+        return source
     }
 
     private func ledger() -> ConnectionLedger {

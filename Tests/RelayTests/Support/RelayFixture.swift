@@ -33,7 +33,12 @@ struct RelayFixture: Sendable {
     /// The options in which fixtures differ.
     struct Options: Sendable {
         var rules = RequestRules(defaultBundleID: Topic("org.example.default"))
-        var limits = DeliveryLimits()
+        /// The limits; the machine may be slow, so tests of the deadline set a shorter one.
+        var limits: DeliveryLimits = {
+            var limits = DeliveryLimits()
+            limits.eventDeadline = .seconds(60)
+            return limits
+        }()
         var rates = RateLimitConfiguration()
         var hasher = SecretHasher()
         var push = PushSettings()
