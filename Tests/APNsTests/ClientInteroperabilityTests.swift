@@ -47,7 +47,7 @@ struct ClientInteroperabilityTests {
         let files = try CertificateFiles()
         let folder = try Self.makeFolder()
         try await withLoop { loop in
-            let port = try Self.freePort(on: loop)
+            let port = try freePort()
             let server = try ExternalProgram.nghttpd.start([
                 "--htdocs", folder, "--max-concurrent-streams", "50", "\(port)", files.key, files.certificate,
             ])
@@ -96,12 +96,5 @@ struct ClientInteroperabilityTests {
         let file = try #require(fopen(path, "w"))
         fclose(file)
         return folder
-    }
-
-    private static func freePort(on loop: isolated EventLoop) throws -> UInt16 {
-        let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
-        let listener = try Listener(address, on: loop) { _ in nil }
-        defer { listener.close() }
-        return listener.localAddress.port
     }
 }

@@ -44,6 +44,8 @@ struct ClientStreamLimitTests {
             limits.concurrentStreams = 0
             let fixture = try ClientFixture(on: loop, limits: limits) {
                 $0.noStreamsMax = .milliseconds(100)
+                // The last connection has to end before the pause is over.
+                $0.backoffBase = .milliseconds(200)
             }
             try fixture.send(20)
             await fixture.settle(on: loop)

@@ -183,7 +183,7 @@ struct ConnectionTests {
             server.onRequest = { if $0.id == "0" { $0.answer() } else { held.append($0) } }
             for id in 0..<2 { _ = try connection.submit(pushFields(id), body: [1]) }
             #expect(await server.watch.wait(on: loop) { held.count == 1 })
-            held.first?.connection.shutDown(deadline: .milliseconds(200))
+            held.first?.connection.shutDown(deadline: .seconds(2))
             #expect(await recorder.watch.wait(on: loop) { recorder.end != nil })
             #expect(recorder.responses.count == 1)
             #expect(recorder.failures.count == 1)

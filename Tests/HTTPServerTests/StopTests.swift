@@ -51,7 +51,10 @@ struct StopTests {
     @Test("At its deadline a stop cancels the remaining handlers")
     func deadline() async throws {
         let gate = Gate()
-        try await serving(testService(gate: gate)) { loop, serving in
+        // The stop has to end with the connection.
+        try await serving(
+            testService(gate: gate), { $0.limits.cancelledHandlersDeadline = .seconds(30) }
+        ) { loop, serving in
             let client = try await serving.client(on: loop)
             client.send("GET /held HTTP/1.1\r\nHost: h\r\n\r\n")
             await gate.arrived(1)

@@ -37,10 +37,7 @@ struct SenderTests {
         let folder = try makeTemporaryDirectory()
         close(creat(folder + "/push", 0o644))
         try await withLoop { loop in
-            let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
-            let listener = try Listener(address, on: loop) { _ in nil }
-            let port = listener.localAddress.port
-            listener.close()
+            let port = try freePort()
             let server = try ExternalProgram.nghttpd.start([
                 "--htdocs", folder, "--max-concurrent-streams", "50", "\(port)", files.key, files.certificate,
             ])

@@ -8,18 +8,36 @@ import Testing
 
 @Suite("The sender in trouble", .timeLimit(.minutes(3)))
 struct SenderTroubleTests {
+    /// Sets a short time limit for pushes, long enough for those that succeed, and none for silence meanwhile.
+    private static func limitTime(_ settings: inout SenderSettings) {
+        settings.pushTimeout = .seconds(7)
+        settings.silenceBeforePing = .seconds(30)
+        settings.silenceMax = .seconds(60)
+    }
+
     @Test("a service that stalls, resets or answers nonsense gets outcomes that say so")
     func stalls() async throws {
         let files = try CertificateFiles()
         try await withLoop { loop in
             let service = try Service("h2", files)
-            let sender = try service.sender(on: loop) { $0.pushTimeout = .seconds(2) }
+            let sender = try service.sender(on: loop) { Self.limitTime(&$0) }
             #expect(await sender.send(try service.push("/ok")) == .accepted)
             #expect(await sender.send(try service.push("/stall")) == .unreachable(.unknown, .timeout))
-            // The status had already arrived.
-            #expect(await sender.send(try service.push("/stalled-body")) == .accepted)
             let reset = await sender.send(try service.push("/reset"))
             #expect(reset == .unreachable(.unknown, .protocolError))
+            #expect(await sender.send(try service.push("/ok")) == .accepted)
+            await sender.stop(deadline: .seconds(1))
+            try service.stop()
+        }
+    }
+
+    @Test("a push whose answer stalls after the status has the outcome that the status says")
+    func stalledBody() async throws {
+        let files = try CertificateFiles()
+        try await withLoop { loop in
+            let service = try Service("h2", files)
+            let sender = try service.sender(on: loop) { Self.limitTime(&$0) }
+            #expect(await sender.send(try service.push("/stalled-body")) == .accepted)
             #expect(await sender.send(try service.push("/ok")) == .accepted)
             await sender.stop(deadline: .seconds(1))
             try service.stop()
@@ -51,7 +69,7 @@ struct SenderTroubleTests {
         let files = try CertificateFiles()
         try await withLoop { loop in
             let service = try Service("h2", files)
-            let sender = try service.sender(on: loop) { $0.pushTimeout = .seconds(2) }
+            let sender = try service.sender(on: loop) { Self.limitTime(&$0) }
             #expect(await sender.send(try service.push("/ok")) == .accepted)
             #expect(await sender.send(try service.push("/freeze")) == .unreachable(.unknown, .timeout))
             #expect(await sender.send(try service.push("/ok")) == .accepted)
@@ -67,7 +85,7 @@ struct SenderTroubleTests {
         try await withLoop { loop in
             let service = try Service("h1", files)
             let sender = try service.sender(on: loop) {
-                $0.pushTimeout = .seconds(2)
+                Self.limitTime(&$0)
                 $0.connectionsPerHostMax = 1
             }
             #expect(await sender.send(try service.push("/ok")) == .accepted)

@@ -73,7 +73,10 @@ struct AnswerTests {
         #expect(old.status != 0)
         let untrusting = try await Tool.curl.run(["-sS", "--http2", "-m", "30", url])
         #expect(untrusting.status == 60)
-        let stats = try await simulator.control("GET", "/stats")
+        // The simulator may read curl's alert later.
+        let stats = try await simulator.stats {
+            $0["production"]?["connections"]?["handshakesFailed"]?.int == 2
+        }
         #expect(stats["production"]?["connections"]?["handshakesFailed"]?.int == 2)
         #expect(try await simulator.push().status == 200)
     }

@@ -56,7 +56,8 @@ struct BehaviourTests {
     func stalledPush() async throws {
         let simulator = try await RunningSimulator()
         try await simulator.control("PUT", "/rules", #"{"id":"s","match":{"token":"c1"},"action":"stall"}"#)
-        #expect(try await simulator.push(to: "c1", maxSeconds: 0.5).curl == 28)
+        // Long enough for the push to arrive.
+        #expect(try await simulator.push(to: "c1", maxSeconds: 5).curl == 28)
         #expect(try await simulator.push(to: "c2").status == 200)
         #expect(try await simulator.pushes().map { $0["outcome"]?.string } == ["stalled", "answered"])
     }
@@ -72,8 +73,9 @@ struct BehaviourTests {
         // Only the push that matches the rule can be answered within its time limit, which is below the latency.
         try await simulator.control("PUT", "/limits", #"{"latency":"60s"}"#)
         #expect(try await simulator.push(to: "d1", maxSeconds: 20).status == 200)
-        #expect(try await simulator.push(to: "d2", maxSeconds: 0.5).curl == 28)
-        #expect(try await simulator.pushes().last?["outcome"]?.string == "abandoned")
+        #expect(try await simulator.push(to: "d2", maxSeconds: 5).curl == 28)
+        let abandoned = try await simulator.control("GET", "/pushes?since=2&wait=30")["pushes"]?.array
+        #expect(abandoned?.last?["outcome"]?.string == "abandoned")
     }
 
     @Test("A stalled simulator answers nothing until it resumes")
@@ -88,7 +90,7 @@ struct BehaviourTests {
 
     @Test("A stalled connection resumes where it stopped")
     func stallAndResume() async throws {
-        let simulator = try await RunningSimulator(["--latency", "700ms"])
+        let simulator = try await RunningSimulator(["--latency", "5s"])
         async let answer = simulator.push()
         let connection = try await simulator.firstConnection()
         let stalled = try await simulator.control("POST", "/stall", "{\"connection\":\(connection)}")
@@ -96,7 +98,7 @@ struct BehaviourTests {
         let info = try await simulator.control("GET", "/connections")["connections"]?.array?.first
         #expect(info?["stalled"]?.bool == true)
         // The answer becomes due while the connection is stalled.
-        _ = try await simulator.control("GET", "/pushes?wait=10")
+        _ = try await simulator.control("GET", "/pushes?wait=30")
         try await simulator.control("POST", "/resume")
         #expect(try await answer.status == 200)
     }
@@ -142,7 +144,7 @@ struct BehaviourTests {
 
     @Test("A refused push does not raise the limit, and PUT /limits lowers it on open connections")
     func liveStreamLimit() async throws {
-        let simulator = try await RunningSimulator(["--latency", "1s"])
+        let simulator = try await RunningSimulator(["--latency", "5s"])
         async let frames = frames(simulator, pushes: 1)
         _ = try await simulator.firstConnection()
         try await simulator.control("PUT", "/limits", #"{"initialStreams":3,"latency":0}"#)
@@ -154,7 +156,7 @@ struct BehaviourTests {
 
     @Test("POST /streams lowers the limit of open connections only, down to 0, even after a first success")
     func streamLimitOfOpenConnections() async throws {
-        let simulator = try await RunningSimulator(["--latency", "1s"])
+        let simulator = try await RunningSimulator(["--latency", "5s"])
         async let frames = frames(simulator, pushes: 1)
         _ = try await simulator.firstConnection()
         #expect(try await simulator.control("POST", "/streams", #"{"limit":0}"#)["connections"]?.int == 1)

@@ -24,6 +24,9 @@ struct RelaySenderTests {
     ) async throws -> [Outcome] {
         var settings = SenderSettings()
         settings.caFile = simulator.certificateFile
+        // The machine may be slow.
+        settings.pushTimeout = .seconds(60)
+        settings.connectTimeout = .seconds(30)
         settings.proxy = proxy.map { ConnectProxy(endpoint: Endpoint(host: "127.0.0.1", port: $0)) }
         let hosts = try HostRule(more: [String(simulator.webPushURL.dropFirst("https://".count)), "ntfy.sh"])
         let tokens = VAPIDTokenSource(subject: try VAPIDSubject("mailto:push@example.com"))

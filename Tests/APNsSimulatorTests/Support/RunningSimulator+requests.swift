@@ -76,6 +76,13 @@ extension RunningSimulator {
         return result.output
     }
 
+    /// The statistics, once a condition holds; as they are if it doesn't after many looks.
+    func stats(once isReady: (JSON.Value) -> Bool) async throws -> JSON.Value {
+        var stats = try await control("GET", "/stats")
+        for _ in 0..<400 where !isReady(stats) { stats = try await control("GET", "/stats") }
+        return stats
+    }
+
     /// The recorded pushes.
     func pushes() async throws -> [JSON.Value] { try await control("GET", "/pushes")["pushes"]?.array ?? [] }
 }
