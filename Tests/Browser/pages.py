@@ -14,7 +14,7 @@ import sys
 import threading
 
 RELAY, SECRET, PORT, PROFILE = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
-DEADLINE = 20  # seconds for one page
+DEADLINE = 75  # seconds for Chromium to start and for one page
 PAGE = pathlib.Path(__file__).with_name("page.html").read_text()
 
 BLOCKED = {"blocked": True}

@@ -19,6 +19,16 @@ await() {
     done
 }
 
+# Waits until a command prints a text, since logs may be written after the program serves: await_text FAILURE TEXT COMMAND...
+await_text() {
+    local failure=$1 text=$2 began=$SECONDS
+    shift 2
+    until "$@" 2>&1 | grep -F -- "$text" >/dev/null; do
+        [ $((SECONDS - began)) -lt $start_deadline ] || die "$failure"
+        sleep 0.1
+    done
+}
+
 # Prints the version of this source, which has an entry in CHANGELOG.md.
 relay_version() { sed -n 's/.*current = "\(.*\)"/\1/p' Sources/Programs/Version.swift; }
 
@@ -73,14 +83,18 @@ page_key=AuthKey_KEY1234567.p8
 # settings work unchanged. In the script, $apple is the address for api.push.apple.com, $apple_ca its certificate, and
 # $page_key is beside it.
 with_apple() {
-    local port
+    local port began=$SECONDS
     [ -n "${STACK_APPLE:-}" ] || exec Tests/Support/stack --bin "$1" --no-relay --apple -- "${@:2}"
     control=$STACK_CONTROL apple=$STACK_APPLE apple_ca=$STACK_DIRECTORY/simulator.pem
     # The pages' commands configure the relay.
     unset "${!APNS_@}"
     cp "$STACK_DIRECTORY/key.p8" "$STACK_DIRECTORY/$page_key"
     for port in 8787 8788; do
-        ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || die "port $port, which the pages use, is in use"
+        # One of the end-to-end tests uses 8788 for a few seconds.
+        while (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do
+            [ $((SECONDS - began)) -lt $start_deadline ] || die "port $port, which the pages use, is in use"
+            sleep 0.5
+        done
     done
 }
 

@@ -248,9 +248,9 @@ class RunTests(unittest.TestCase):
         self.assertIn("good: passed", said)
 
     def test_a_step_that_hangs_is_ended_with_its_stacks(self):
-        said, status = self.run_steps(step("slow", "sleep 301 & sleep 302", quiet=1))
+        said, status = self.run_steps(step("slow", "echo begun; sleep 301 & sleep 302", quiet=5))
         self.assertEqual(status, 1)
-        self.assertIn("slow failed: no output for 1 s", said)
+        self.assertIn("slow failed: no output for 5 s", said)
         self.assertRegex(said, r"---- process \d+: sleep 30[12]\n(.*\n)*.*nanosleep")
 
     def test_a_step_that_takes_too_long_is_ended(self):

@@ -31,7 +31,7 @@ from . import sql
 from .processes import STOP_DEADLINE, Failure, Program, find_program, free_port, processor_time, unprivileged, wait_until
 
 START_DEADLINE = 60  # seconds until a server must respond
-EXEC_DEADLINE = 1  # seconds until a process that replaces its program must have a command line again
+EXEC_DEADLINE = 30  # seconds until a process that replaces its program must have a command line again
 BUFFERS_MIB = 64  # page cache of each server, unless DATABASE_BUFFERS_MIB says otherwise
 PATH_MAX = 80  # bytes in the directory's path: socket paths have at most 107
 MEMORY_MIN, SHM_MIN = 8 << 30, 4 << 30  # bytes that must be free before files are put in /dev/shm

@@ -28,8 +28,9 @@ export class Chromium extends Program {
         }, starting);
         this.#socket = await WebSocketConnection.connect(`ws://127.0.0.1:${port}${path}`);
         this.#socket.onmessage = (text) => this.#receive(JSON.parse(text));
-        const { targetInfos } = await this.call("Target.getTargets");
-        const { targetId } = targetInfos.find(({ type }) => type === "page");
+        // The port opens before there is a page.
+        const { targetId } = await until("a page", async () => (await this.call("Target.getTargets")).targetInfos
+            .find(({ type }) => type === "page"), starting);
         this.#session = (await this.call("Target.attachToTarget", { targetId, flatten: true })).sessionId;
         for (const domain of ["Page", "Runtime", "Log", "Network", "ServiceWorker"]) await this.call(`${domain}.enable`);
     }

@@ -38,7 +38,7 @@ export class Firefox extends Program {
         // The greeting comes seconds after the port opens, later on a busy machine.
         await until("Marionette", async () => this.greeted, starting);
         await this.call("WebDriver:NewSession", {});
-        await this.call("WebDriver:SetTimeouts", { script: 20_000 });
+        await this.call("WebDriver:SetTimeouts", { script: 60_000 });
         // Marionette turns off the connection to the push service.
         await this.chrome('Services.prefs.setBoolPref("dom.push.connection.enabled", true)');
     }

@@ -4,7 +4,7 @@ import { WebSocketConnection } from "./websocket.js";
 
 const recordBytes = 4096;
 const hmac = (key, ...data) => createHmac("sha256", key).update(Buffer.concat(data.map((part) => Buffer.from(part)))).digest();
-const deadlineMilliseconds = 15_000;
+const deadlineMilliseconds = 60_000;
 
 /** The body of a push message (RFC 8291 with one record of RFC 8188). */
 export function encrypt(plaintext, { p256dh, auth }, { sender = generated(), salt = randomBytes(16) } = {}) {

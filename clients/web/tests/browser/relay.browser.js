@@ -58,7 +58,7 @@ test("the answer reaches the sender through the relay, and its result the page",
     await firefox.clickAlert(title);
     await firefox.shows(".item h1", /^Action Needed: Fix auth bug$/);
     await firefox.click("[data-action=once]");
-    const { reply } = await relay.post("/v1/reply/wait", { secret: sender.secret, eventID: "per_1", timeout: 10 });
+    const { reply } = await relay.post("/v1/reply/wait", { secret: sender.secret, eventID: "per_1", timeout: 50 });
     assert.deepEqual(Object.keys(reply).sort(), ["at", "sealed"]);
     assert.equal((await sender.openReply("per_1", reply)).action, "once");
     await firefox.shows(".fate", /Waiting for the agent/);
