@@ -295,6 +295,21 @@ struct PoolStateTests {
             pool.addAgain(1, deadline: .seconds(5), error: Self.down, now: .zero) == [.fail(1, readOnly)])
     }
 
+    @Test("An old failure to connect doesn't fail a call that loses the last connection later")
+    func againLater() {
+        var pool = Self.openPool(2)
+        _ = pool.add(1, deadline: .seconds(5), now: .zero)
+        _ = pool.add(2, deadline: .seconds(5), now: .zero)
+        #expect(pool.openFailed(slot: 1, error: Self.down, now: .zero, chance: 1) == [])
+        #expect(pool.released(slot: 0, now: .zero) == [.run(2, slot: 0, checking: false)])
+        _ = pool.released(slot: 0, now: .zero)
+        #expect(pool.add(3, deadline: .seconds(65), now: .seconds(60)) == [.run(3, slot: 0, checking: true)])
+        _ = pool.foundDead(slot: 0, now: .seconds(60))
+        #expect(
+            pool.addAgain(3, deadline: .seconds(65), error: Self.down, now: .seconds(60))
+                == [.open(slot: 0)])
+    }
+
     @Test("Closing fails those who wait, closes what is idle and the rest as soon as it is free")
     func closes() {
         var pool = Self.openPool(3)

@@ -132,7 +132,7 @@ extension PoolState {
 
     /// Requeues a call whose connection was lost, ahead of all others.
     ///
-    /// - Parameter error: How the connection was lost, for a call that has no time left.
+    /// - Parameter error: How the connection was lost: the call's error if it has no time left or the pool is closed.
     package mutating func addAgain(
         _ call: CallID, deadline: Time, error: StorageError, now: Time
     ) -> [Action] {
@@ -181,6 +181,8 @@ extension PoolState {
         lostCount += 1
         slots[slot] = .empty
         suspectBefore = now
+        // No call has needed another connection since: this says nothing about the server now.
+        if let outage, now >= outage.retryAt, !slots.contains(.opening) { self.outage = nil }
         return failIfDown() + serve(now: now)
     }
 
