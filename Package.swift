@@ -194,8 +194,7 @@ let package = Package(
             "EndToEndTests",
             [
                 "ChildProcess", "CSQLite", "JSON", "Network", "PrometheusText", "PushSealing", "RelayClient",
-                "Storage",
-                "StorageMySQL", "StoragePostgres",
+                "Storage", "StorageContract", "StorageMySQL", "StoragePostgres",
             ],
             exclude: [
                 "Support/agent.py", "Support/crowd.py", "Support/opencode.py", "Support/proxy.py",

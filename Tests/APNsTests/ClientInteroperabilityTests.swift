@@ -47,7 +47,9 @@ struct ClientInteroperabilityTests {
         let files = try CertificateFiles()
         let folder = try Self.makeFolder()
         try await withLoop { loop in
-            let port = try freePort()
+            let reserved = try ReservedPort()
+            defer { withExtendedLifetime(reserved) {} }
+            let port = reserved.number
             let server = try ExternalProgram.nghttpd.start([
                 "--htdocs", folder, "--max-concurrent-streams", "50", "\(port)", files.key, files.certificate,
             ])

@@ -28,7 +28,7 @@ struct ClientBehaviourTests {
                 #expect(try await stack.event("a secret of the test").sent == 1)
                 await dripping.send("s")
             }
-            // If each waited for another connection's deadline, they would take minutes.
+            // If each waited for an idle connection's deadline, they would take hours.
             #expect(ContinuousClock.now - began < .seconds(30))
             let refused = await dripping.answer()
             #expect(refused.hasPrefix("HTTP/1.1 408 "), "\(refused)")

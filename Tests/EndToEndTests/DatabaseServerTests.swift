@@ -3,6 +3,7 @@ import JSON
 import Network
 import PrometheusText
 import Storage
+import StorageContract
 import StorageMySQL
 import StoragePostgres
 import Testing
@@ -83,8 +84,8 @@ struct ServerUnderTest: Sendable, CustomTestStringConvertible {
         let connection: any ServerConnection =
             switch name {
             case "postgres", "postgres18":
-                try PostgresConnection.open(try PostgresLocation(url: url), options: ServerOptions())
-            default: try MySQLConnection.open(try MySQLLocation(url: url), options: ServerOptions())
+                try PostgresConnection.open(try PostgresLocation(url: url), options: .patient)
+            default: try MySQLConnection.open(try MySQLLocation(url: url), options: .patient)
             }
         try await body()
         withExtendedLifetime(connection) {}
@@ -93,7 +94,7 @@ struct ServerUnderTest: Sendable, CustomTestStringConvertible {
     private func integer<Connection: ServerConnection>(
         _ query: String, on type: Connection.Type, _ location: Connection.Location
     ) throws -> Int64? {
-        let connection = try Connection.open(location, options: ServerOptions())
+        let connection = try Connection.open(location, options: .patient)
         connection.deadline = .now + .seconds(30)
         return try connection.integer(query)
     }
@@ -101,7 +102,7 @@ struct ServerUnderTest: Sendable, CustomTestStringConvertible {
     private func run<Connection: ServerConnection>(
         _ statement: String, on type: Connection.Type, _ location: Connection.Location
     ) throws {
-        let connection = try Connection.open(location, options: ServerOptions())
+        let connection = try Connection.open(location, options: .patient)
         connection.deadline = .now + .seconds(30)
         try connection.run(statement)
     }

@@ -278,7 +278,7 @@ private struct LimitedAccount: DatabaseUnderTest {
             "ALTER ROLE \(account) SET default_transaction_read_only = \(isReadOnly ? "on" : "off")",
             at: administrator)
         // Only new sessions see the change. A primary that becomes a standby also ends the old ones. This waits for their
-        // end: a call that loses two connections, one after the other, fails for that reason.
+        // end: a call that loses two connections in a row fails with that loss, not as read-only.
         _ = try server.integer(
             """
             SELECT count(pg_terminate_backend(pid, \(Self.endMilliseconds)))

@@ -13,18 +13,6 @@ package func withLoop<Result: Sendable>(
     return try result.get()
 }
 
-/// A free port for a program that can't choose one itself.
-///
-/// Below the ports that Linux chooses, so that no other process gets it by chance before the program listens.
-package func freePort() throws -> UInt16 {
-    for _ in 0..<100 {
-        let port = UInt16.random(in: 20_000..<32_000)
-        guard let address = SocketAddress(ip: "127.0.0.1", port: port) else { break }
-        if (try? Listener.checkFree(address)) != nil { return port }
-    }
-    throw SetupFailure("no free port")
-}
-
 /// A self-signed certificate and its key, as files in a temporary directory.
 package struct CertificateFiles: Sendable {
     package let certificate: String

@@ -51,7 +51,7 @@ struct StopTests {
     @Test("At its deadline a stop cancels the remaining handlers")
     func deadline() async throws {
         let gate = Gate()
-        // The stop has to end with the connection.
+        // Long, so that the stop ends because the connection has ended, not because it gave up on the handler.
         try await serving(
             testService(gate: gate), { $0.limits.cancelledHandlersDeadline = .seconds(30) }
         ) { loop, serving in

@@ -171,7 +171,8 @@ struct ChannelTests {
             }
             let unknown = Recorder()
             let nowhere = Endpoint(host: "nowhere.invalid", port: 1)
-            // The name server may be slow, and other tests' lookups wait for the shared resolver's only thread.
+            // The name server may be slow, and other tests' lookups wait for the shared resolver's only thread. Lookups with
+            // `onlyPublic` have threads of their own.
             _ = Channel.connect(
                 to: nowhere, onlyPublic: true, tls: nil, on: loop, timeout: .seconds(20), handler: unknown)
             let words = await unknown.wait(on: loop) { $0.closed != nil }.closed?.description

@@ -13,7 +13,7 @@ extension ServerCase {
             options.checkAfterIdle = .zero
             // Eight checks, one after another, would take longer than a call may.
             options.checkTimeout = .seconds(2)
-            options.callTimeout = .seconds(15)
+            options.callTimeout = .seconds(10)
             let storage = try await database.open(options, through: proxy.port)
             try await fill(storage, proxy)
             proxy.forget()

@@ -56,7 +56,7 @@ extension ServerCase {
             database, proxy async throws in
             var options = ServerOptions()
             options.connectionsMax = 1
-            options.callTimeout = .seconds(2)
+            options.callTimeout = .seconds(4)
             let storage = try await database.open(options, through: proxy.port)
             let patient = try await database.open(.patient)
             // Numbers of rows that fit into one statement, which is a transaction of its own.

@@ -78,7 +78,7 @@ struct SQLiteWriterTests {
         }
     }
 
-    @Test("calls that wait together share a commit", .timeLimit(.minutes(1)))
+    @Test("calls that wait together share a commit")
     func groupCommit() async throws {
         try await withDatabase { database in
             var options = SQLiteDatabase.impatient

@@ -37,7 +37,9 @@ struct SenderTests {
         let folder = try makeTemporaryDirectory()
         close(creat(folder + "/push", 0o644))
         try await withLoop { loop in
-            let port = try freePort()
+            let reserved = try ReservedPort()
+            defer { withExtendedLifetime(reserved) {} }
+            let port = reserved.number
             let server = try ExternalProgram.nghttpd.start([
                 "--htdocs", folder, "--max-concurrent-streams", "50", "\(port)", files.key, files.certificate,
             ])

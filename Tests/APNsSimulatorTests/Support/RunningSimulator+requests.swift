@@ -76,10 +76,11 @@ extension RunningSimulator {
         return result.output
     }
 
-    /// The statistics, once a condition holds; as they are if it doesn't after many looks.
+    /// The statistics once a condition holds, or after 30 s.
     func stats(once isReady: (JSON.Value) -> Bool) async throws -> JSON.Value {
+        let deadline = ContinuousClock.now + .seconds(30)
         var stats = try await control("GET", "/stats")
-        for _ in 0..<400 where !isReady(stats) { stats = try await control("GET", "/stats") }
+        while !isReady(stats), ContinuousClock.now < deadline { stats = try await control("GET", "/stats") }
         return stats
     }
 

@@ -2,6 +2,7 @@ import CSQLite
 import ChildProcess
 import Foundation
 import Storage
+import StorageContract
 import StorageMySQL
 import StoragePostgres
 import Testing
@@ -68,7 +69,7 @@ struct CopyPlace: Sendable {
     private func connect<Connection: ServerConnection>(
         _ type: Connection.Type, _ location: Connection.Location
     ) throws -> Connection {
-        let connection = try Connection.open(location, options: ServerOptions())
+        let connection = try Connection.open(location, options: .patient)
         connection.deadline = .now + .seconds(30)
         return connection
     }

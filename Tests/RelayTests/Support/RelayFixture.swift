@@ -33,7 +33,7 @@ struct RelayFixture: Sendable {
     /// The options in which fixtures differ.
     struct Options: Sendable {
         var rules = RequestRules(defaultBundleID: Topic("org.example.default"))
-        /// The limits; the machine may be slow, so tests of the deadline set a shorter one.
+        /// The limits, with an event deadline that a slow machine doesn't reach; tests of the deadline set a shorter one.
         var limits: DeliveryLimits = {
             var limits = DeliveryLimits()
             limits.eventDeadline = .seconds(60)

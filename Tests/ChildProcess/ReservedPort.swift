@@ -1,13 +1,15 @@
 import Glibc
 
-/// A port that no other program gets from the kernel, and on which nothing listens until a relay is given its number.
+/// A port that no other program gets from the kernel, and on which nothing listens until a test gives it to a program.
 ///
-/// The relay can bind the port although this socket has it: both have SO_REUSEADDR, and this one never listens.
-final class ReservedPort: Sendable {
-    let number: UInt16
+/// A program that sets SO_REUSEADDR can bind the port although this socket has it, because this socket never listens.
+package final class ReservedPort: Sendable {
+    /// The port's number.
+    package let number: UInt16
     private let descriptor: Int32
 
-    init() throws {
+    /// Reserves a port on all addresses.
+    package init() throws {
         let reserved = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         descriptor = reserved
         var yes: Int32 = 1
@@ -23,7 +25,7 @@ final class ReservedPort: Sendable {
             }
         }
         number = UInt16(bigEndian: address.sin_port)
-        guard isBound else { throw Program.Failure(description: "no port: \(errno)") }
+        guard isBound else { throw ChildProcess.Failure("bind", errno) }
     }
 
     deinit { close(descriptor) }
