@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The sender in trouble", .timeLimit(.minutes(3)))
 struct SenderTroubleTests {
-    /// Sets a short time limit for pushes, long enough for those that succeed, and none for silence meanwhile.
+    /// Limits pushes to a time that is ample for those that succeed, and lengthens the limits for silence beyond it.
     private static func limitTime(_ settings: inout SenderSettings) {
         settings.pushTimeout = .seconds(7)
         settings.silenceBeforePing = .seconds(30)

@@ -181,7 +181,7 @@ extension PoolState {
         lostCount += 1
         slots[slot] = .empty
         suspectBefore = now
-        // No call has needed another connection since: this says nothing about the server now.
+        // No call has needed another connection since, so the old failure says nothing about the server now.
         if let outage, now >= outage.retryAt, !slots.contains(.opening) { self.outage = nil }
         return failIfDown() + serve(now: now)
     }
